@@ -1,0 +1,110 @@
+/** What a rule set says, as plain data: the configuration, the command line and the library all build these. */
+
+/** Which of several matches at the leftmost position wins; see docs/rules.md. */
+export type Priority = 'first' | 'longest'
+
+/** What happens when a body would hold more than `maxHeldBytes`. */
+export type OverflowPolicy = 'skip' | 'passthrough' | 'abort'
+
+/** Decided once per response, before its body. An absent condition holds for every response. */
+export interface RuleConditions {
+  /**
+   * Media types without parameters, compared caseless: `text/html`, `text/*`, or `*` for any and for a missing type.
+   * Absent means {@link DEFAULT_TYPES}.
+   */
+  readonly types?: readonly string[]
+  /** Path globs (`*` within a segment, `**` across segments, `?` one character); any may match. */
+  readonly paths?: readonly string[]
+  /** Status codes, `200`, or classes, `'2xx'`; any may match. */
+  readonly status?: readonly (number | string)[]
+}
+
+export interface RuleLimits {
+  /** Matches per body after which the rule is spent. `once: true` is `max: 1`. */
+  readonly max?: number
+  readonly once?: boolean
+}
+
+/** A literal for a literal: no pattern characters in `text`, no `$` in `with`. */
+export interface TextRule extends RuleConditions, RuleLimits {
+  readonly text: string
+  readonly with: string
+  /** Only `i` is meaningful for a literal. */
+  readonly flags?: string
+}
+
+/** A pattern for a template. */
+export interface RegexRule extends RuleConditions, RuleLimits {
+  readonly regex: string
+  readonly with: string
+  /** Any of `i m s x`. */
+  readonly flags?: string
+}
+
+/** One host name for another, in whatever form a page writes it. */
+export interface DomainRule extends RuleConditions, RuleLimits {
+  readonly domain: string
+  readonly to: string
+  /**
+   * What a name below `domain` becomes. `ignore` (the default) leaves `x.a.example` alone, `keep` gives
+   * `x.b.example`, `map` gives `b.example`.
+   */
+  readonly subdomains?: 'ignore' | 'keep' | 'map'
+}
+
+export type Rule = TextRule | RegexRule | DomainRule
+
+export interface RuleSetOptions {
+  /** Default `first`. */
+  readonly priority?: Priority
+  /** Default `text`. */
+  readonly mode?: 'text' | 'octet'
+  /** `nginx` follows OpenResty's replace_filter where it differs; see docs/rules.md. Absent: our own semantics. */
+  readonly compat?: 'nginx'
+  /** Default 65,536 bytes, at least 4. */
+  readonly maxHeldBytes?: number
+  /** Default `skip`. */
+  readonly overflow?: OverflowPolicy
+}
+
+/** Response types that rules without `types` apply to; the bodies that browsers and feeds read as text. */
+export const DEFAULT_TYPES: readonly string[] = [
+  'text/*',
+  'application/json',
+  'application/ld+json',
+  'application/javascript',
+  'application/x-javascript',
+  'application/ecmascript',
+  'application/xml',
+  'application/xhtml+xml',
+  'application/rss+xml',
+  'application/atom+xml',
+  'application/manifest+json',
+  'image/svg+xml',
+]
+
+export const DEFAULT_MAX_HELD_BYTES = 65_536
+export const MIN_MAX_HELD_BYTES = 4
+
+/** Everything wrong with a rule: which rule, where in its pattern or template, why, and what to do. */
+export interface RuleProblem {
+  readonly code: 'E_PATTERN_SYNTAX' | 'E_PATTERN_UNSUPPORTED' | 'E_PATTERN_LIMIT' | 'E_TEMPLATE' | 'E_RULE'
+  /** Index of the rule in the set. */
+  readonly rule: number
+  /** The field of the rule that is at fault: `regex`, `with`, `flags`, ... */
+  readonly field: string
+  /** Octet offset into that field's text, where there is one. */
+  readonly at: number | undefined
+  readonly message: string
+  readonly hint: string | undefined
+}
+
+/** Thrown by `compileRuleSet`; lists every problem at once. */
+export class RuleSetError extends Error {
+  readonly problems: readonly RuleProblem[]
+  constructor(problems: readonly RuleProblem[]) {
+    super(problems.map((problem) => `rule ${problem.rule + 1}: ${problem.field}: ${problem.message}`).join('\n'))
+    this.name = 'RuleSetError'
+    this.problems = problems
+  }
+}

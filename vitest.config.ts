@@ -1,0 +1,11 @@
+import { defineConfig } from 'vitest/config'
+
+export default defineConfig({
+  resolve: { conditions: ['@prexy/source'] },
+  ssr: { resolve: { conditions: ['@prexy/source', 'node', 'import', 'default'] } },
+  test: {
+    include: ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'testing/**/*.test.ts', 'tools/test/**/*.test.ts'],
+    maxWorkers: 2,
+    testTimeout: 30_000,
+  },
+})
