@@ -4,7 +4,12 @@ export default defineConfig({
   resolve: { conditions: ['@prexy/source'] },
   ssr: { resolve: { conditions: ['@prexy/source', 'node', 'import', 'default'] } },
   test: {
-    include: ['packages/*/test/**/*.test.ts', 'apps/*/test/**/*.test.ts', 'testing/**/*.test.ts', 'tools/test/**/*.test.ts'],
+    include: [
+      'packages/*/test/**/*.test.ts',
+      'apps/*/test/**/*.test.ts',
+      'testing/**/*.test.ts',
+      'tools/test/**/*.test.ts',
+    ],
     maxWorkers: 2,
     testTimeout: 30_000,
   },
