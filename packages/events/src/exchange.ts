@@ -1,0 +1,79 @@
+import type { PassReason } from '@prexy/http/gate'
+
+/** Raised whenever a reader of older events would misread a newer one. */
+export const EXCHANGE_EVENT_VERSION = 1
+
+/** How an exchange ended. Only `completed` means that the client got everything it was to get. */
+export type ExchangeOutcome =
+  | 'completed'
+  /** We answered by ourselves: a refused request, no route, an error page. */
+  | 'answered'
+  | 'client-aborted'
+  | 'client-timeout'
+  | 'upstream-connect-failed'
+  | 'upstream-timeout'
+  /** The upstream's message was refused, or ended early. */
+  | 'upstream-invalid'
+  | 'upstream-aborted'
+  /** `overflow: abort`, or a body that does not decode: broken off visibly. */
+  | 'rewrite-aborted'
+  | 'shutdown'
+
+/** What the rules did to one response body. */
+export interface RewriteStats {
+  /** Replacements per rule, in rule order. */
+  readonly hits: readonly number[]
+  /** How often `maxHeldBytes` was met. */
+  readonly overflows: number
+  readonly peakHeldBytes: number
+  /** Body octets into and out of the rewriter, both without content coding. */
+  readonly inBytes: number
+  readonly outBytes: number
+}
+
+export type BodyTreatment =
+  | { readonly kind: 'passed'; readonly reason: PassReason }
+  | { readonly kind: 'head-only'; readonly reason: 'head' | 'not-modified' }
+  | { readonly kind: 'rewritten'; readonly decode: string; readonly encode: string; readonly stats: RewriteStats }
+
+/** Everything about one finished exchange. Plain data, owned by the receiver; holds no header values and no body. */
+export interface ExchangeEvent {
+  readonly version: typeof EXCHANGE_EVENT_VERSION
+  /** Unique within the process, increasing. */
+  readonly exchangeId: number
+  /** Client connection, and which request on it, from 1. */
+  readonly connectionId: number
+  readonly requestNumber: number
+  /** Wall clock at the first octet of the request, milliseconds since the epoch. */
+  readonly startedAtMs: number
+  /** Microseconds after the start, on a monotonic clock; undefined if it was not reached. */
+  readonly timings: ExchangeTimings
+  readonly method: string
+  /** `host[:port]` as the client sent it. */
+  readonly host: string | undefined
+  /** The request target octet for octet; may hold secrets in its query. */
+  readonly target: string
+  /** The status sent to the client; undefined if none was. */
+  readonly status: number | undefined
+  /** Name of the route and address of the upstream asked, if it came to that. */
+  readonly route: string | undefined
+  readonly upstream: string | undefined
+  /** Octets on the client's connection, heads and framing included. */
+  readonly clientInBytes: number
+  readonly clientOutBytes: number
+  /** Body octets on the upstream's connection, without framing. */
+  readonly upstreamOutBytes: number
+  readonly upstreamInBytes: number
+  readonly outcome: ExchangeOutcome
+  /** One clause that explains an outcome other than `completed`, such as a wire fault's reason. */
+  readonly detail: string | undefined
+  /** What was decided about the response body; undefined before an upstream's head came. */
+  readonly treatment: BodyTreatment | undefined
+}
+
+export interface ExchangeTimings {
+  readonly requestHeadUs: number | undefined
+  readonly upstreamConnectedUs: number | undefined
+  readonly responseHeadUs: number | undefined
+  readonly endUs: number
+}
