@@ -1,0 +1,232 @@
+/** Turns what the schema found into sentences a person can act on. */
+import { z } from 'zod'
+import { nearMiss } from './near-miss.ts'
+import { type ConfigPath, formatPath } from './problem.ts'
+import { RULE_KINDS, ruleSchema } from './rule-schema.ts'
+
+export interface Explanation {
+  readonly path: ConfigPath
+  /** Whether the key itself is at fault, so that the position is the key's. */
+  readonly atKey: boolean
+  readonly message: string
+  readonly hint: string | undefined
+  /** The known key that an unknown one was probably meant to be. */
+  readonly meant: string | undefined
+}
+
+type Issue = z.core.$ZodIssue
+type Schema = z.core.$ZodType
+
+/** Everything that `schema` has against `value`, with paths that begin with `base`. */
+export function explainAgainst(schema: Schema, value: unknown, base: ConfigPath = []): Explanation[] {
+  const result = z.safeParse(schema, value)
+  if (result.success) return []
+  return withoutEchoes(result.error.issues.flatMap((issue) => explainIssue(schema, issue, value, base)))
+}
+
+function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigPath): Explanation[] {
+  const path = [...base, ...issue.path.filter((step) => typeof step !== 'symbol')]
+  const value = valueAt(root, issue.path)
+  const at = schemaAt(schema, issue.path)
+  const one = (message: string, hint?: string): Explanation[] => [found(path, message, hint)]
+  switch (issue.code) {
+    case 'invalid_union':
+      return explainUnion(at, value, path)
+    case 'unrecognized_keys': {
+      const known = at instanceof z.ZodObject ? Object.keys(at.shape) : []
+      return issue.keys.map((key) => {
+        const meant = nearMiss(key, known)
+        let hint = `known here: ${known.join(', ')}`
+        if (key === '<<') hint = 'merge keys are not read: write the fields out'
+        else if (meant !== undefined) hint = suggestion(meant)
+        return { path: [...path, key], atKey: true, message: 'unknown key', hint, meant }
+      })
+    }
+    case 'invalid_type': {
+      const wanted = nounFor(issue.expected)
+      if (value === undefined) return one(MISSING, `add it: ${String(path.at(-1))}: ${sampleFor(at)}`)
+      if (value === null)
+        return one(
+          `is empty, expected ${wanted}`,
+          issue.expected === 'string' ? "write '' for an empty text" : undefined,
+        )
+      if (issue.expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
+        return one(`expected ${wanted}, got ${nounOf(value)}`, `put it in quotes: '${String(value)}'`)
+      }
+      return one(`expected ${wanted}, got ${nounOf(value)}`)
+    }
+    case 'invalid_value': {
+      const choices = issue.values.map(String)
+      const near = typeof value === 'string' ? nearMiss(value, choices) : undefined
+      if (value === null) return one(`is empty, expected one of ${choices.join(', ')}`)
+      if (value === undefined) return one(MISSING, `add one of ${choices.join(', ')}`)
+      return one(
+        `${shown(value)} is not one of ${choices.join(', ')}`,
+        near === undefined ? undefined : suggestion(near),
+      )
+    }
+    case 'too_small':
+      if (issue.origin === 'string' || issue.origin === 'array') return one('must not be empty')
+      return one(`${shown(value)} is too small, the least is ${String(issue.minimum)}`)
+    case 'too_big':
+      if (issue.origin === 'string') return one(`is longer than ${issue.maximum} characters`)
+      return one(`${shown(value)} is too large, the most is ${issue.maximum}`)
+    case 'invalid_format': {
+      const [message, hint] = splitHint(issue.message)
+      return one(`${shown(value)} ${message}`, hint)
+    }
+    default:
+      return one(...splitHint(issue.message))
+  }
+}
+
+function explainUnion(union: Schema | undefined, value: unknown, path: ConfigPath): Explanation[] {
+  if (union === ruleSchema) return explainRule(value, path)
+  if (!(union instanceof z.ZodUnion)) return [found(path, 'has no known form')]
+  const fitting = union.options.filter((option) => takesKindOf(option, value))
+  if (fitting.length === 0) {
+    const nouns = [...new Set(union.options.flatMap(nounsOf))]
+    const wanted = `expected ${nouns.join(' or ')}`
+    return [found(path, value === null ? `is empty, ${wanted}` : `${wanted}, got ${nounOf(value)}`)]
+  }
+  return explainAgainst(fitting[0], value, path)
+}
+
+function explainRule(value: unknown, path: ConfigPath): Explanation[] {
+  const kindNames = Object.keys(RULE_KINDS)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    const message = value === null ? 'is an empty rule' : `expected a rule, got ${nounOf(value)}`
+    return [found(path, message, 'write it like {text: a, with: b}')]
+  }
+  const keys = Object.keys(value)
+  const kinds = keys.filter(isRuleKind)
+  if (kinds.length > 1) {
+    return [found(path, `has ${kinds.join(' and ')} at once`, 'make a rule of each')]
+  }
+  if (kinds.length === 1) return explainAgainst(RULE_KINDS[kinds[0]], value, path)
+  for (const key of keys) {
+    const near = nearMiss(key, kindNames)
+    if (near !== undefined && isRuleKind(near)) return explainAgainst(RULE_KINDS[near], value, path)
+  }
+  return [found(path, 'says nothing to look for', `add one of ${kindNames.join(', ')}`)]
+}
+
+function isRuleKind(key: string): key is keyof typeof RULE_KINDS {
+  return Object.hasOwn(RULE_KINDS, key)
+}
+
+/** A missing field that an unknown key was meant to be is one mistake, not two. */
+function withoutEchoes(explanations: readonly Explanation[]): Explanation[] {
+  const meant = new Set<string>()
+  for (const { path, meant: key } of explanations) {
+    if (key !== undefined) meant.add(formatPath([...path.slice(0, -1), key]))
+  }
+  return explanations.filter((one) => one.message !== MISSING || !meant.has(formatPath(one.path)))
+}
+
+const MISSING = 'is missing'
+
+function found(path: ConfigPath, message: string, hint?: string): Explanation {
+  return { path, atKey: false, message, hint, meant: undefined }
+}
+
+function suggestion(near: string): string {
+  return `did you mean ${near}?`
+}
+
+function splitHint(message: string): [message: string, hint: string | undefined] {
+  const cut = message.indexOf('; ')
+  return cut < 0 ? [message, undefined] : [message.slice(0, cut), message.slice(cut + 2)]
+}
+
+function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
+  let value = root
+  for (const step of path) {
+    if (typeof value !== 'object' || value === null) return undefined
+    value = Reflect.get(value, step)
+  }
+  return value
+}
+
+/** The schema that stands at `path`; undefined below a union, which explains itself. */
+function schemaAt(root: Schema, path: readonly PropertyKey[]): Schema | undefined {
+  let schema: Schema | undefined = unwrapped(root)
+  for (const step of path) {
+    if (schema instanceof z.ZodObject) {
+      const shape: Readonly<Record<PropertyKey, Schema>> = schema.shape
+      schema = Object.hasOwn(shape, step) ? shape[step] : undefined
+    } else if (schema instanceof z.ZodArray) schema = schema.element
+    else return undefined
+    if (schema === undefined) return undefined
+    schema = unwrapped(schema)
+  }
+  return schema
+}
+
+/** The schema below defaults and optionals. */
+export function unwrapped(schema: Schema): Schema {
+  let inner = schema
+  while (inner instanceof z.ZodDefault || inner instanceof z.ZodExactOptional || inner instanceof z.ZodReadonly) {
+    inner = inner.def.innerType
+  }
+  return inner
+}
+
+function takesKindOf(schema: Schema, value: unknown): boolean {
+  return nounsOf(schema).includes(nounOf(value))
+}
+
+function nounsOf(schema: Schema): string[] {
+  const inner = unwrapped(schema)
+  if (inner instanceof z.ZodUnion) return inner.options.flatMap(nounsOf)
+  return [nounFor(inner._zod.def.type)]
+}
+
+function nounFor(type: string): string {
+  switch (type) {
+    case 'string':
+    case 'enum':
+      return 'a text'
+    case 'int':
+    case 'number':
+      return 'a whole number'
+    case 'boolean':
+      return 'true or false'
+    case 'array':
+      return 'a list'
+    default:
+      return 'a mapping'
+  }
+}
+
+function nounOf(value: unknown): string {
+  if (Array.isArray(value)) return 'a list'
+  switch (typeof value) {
+    case 'string':
+      return 'a text'
+    case 'number':
+      return Number.isInteger(value) ? 'a whole number' : 'a number with a fraction'
+    case 'boolean':
+      return 'true or false'
+    default:
+      return 'a mapping'
+  }
+}
+
+function sampleFor(schema: Schema | undefined): string {
+  if (schema === undefined) return '...'
+  switch (schema._zod.def.type) {
+    case 'string':
+      return "'...'"
+    case 'array':
+      return '[...]'
+    default:
+      return '...'
+  }
+}
+
+/** The value as it would stand in YAML, cut to a length that fits a line. */
+function shown(value: unknown): string {
+  const text = JSON.stringify(value)
+  return text.length > 60 ? `${text.slice(0, 57)}...` : text
+}

@@ -1,0 +1,258 @@
+/** From the text of a file to plain data: every problem at once, and a way back from each rule to its place. */
+import type { z } from 'zod'
+import { configSchema, type RawConfig, type RawRoute, type RewriteOptions } from './config-schema.ts'
+import { explainAgainst } from './explain.ts'
+import { type ConfigPath, type ConfigProblem, formatPath, sortProblems } from './problem.ts'
+import {
+  type OneOrMore,
+  type RawDomainRule,
+  type RawRegexRule,
+  type RawRule,
+  type RawTextRule,
+  ruleListSchema,
+  ruleSchema,
+} from './rule-schema.ts'
+import { readYaml, type YamlSource } from './yaml-source.ts'
+
+interface Conditions {
+  readonly types?: readonly string[]
+  readonly paths?: readonly string[]
+  readonly status?: readonly (number | string)[]
+}
+
+/** A rule as a file has it, with every condition as a list. */
+export type ConfigRule = (
+  | Omit<RawTextRule, keyof Conditions>
+  | Omit<RawRegexRule, keyof Conditions>
+  | Omit<RawDomainRule, keyof Conditions>
+) &
+  Conditions
+
+/** Rules that are compiled into one set. Routes that take the file's rules share one object. */
+export interface RuleList {
+  readonly rules: readonly ConfigRule[]
+  readonly options: RewriteOptions
+  /** Where each rule stands in the file. */
+  readonly paths: readonly ConfigPath[]
+}
+
+/** `host` is undefined for every address of the machine. */
+export interface ListenAddress {
+  readonly host: string | undefined
+  readonly port: number
+}
+
+export interface RouteConfig {
+  /** Lower case, exact or `*.` and a name; empty for any. */
+  readonly hosts: readonly string[]
+  /** Path globs; empty for any. */
+  readonly paths: readonly string[]
+  readonly upstream: URL
+  readonly ruleList: RuleList
+}
+
+/** What a configuration file says, defaults filled in. */
+export interface Config {
+  readonly listen: readonly ListenAddress[]
+  /** In order; the first that fits takes the request. */
+  readonly routes: readonly RouteConfig[]
+  readonly log: RawConfig['log']
+}
+
+export interface Loaded<T> {
+  /** Undefined when there is any error. */
+  readonly value: T | undefined
+  readonly problems: readonly ConfigProblem[]
+  readonly source: YamlSource
+  /** Rules that are well-formed by themselves, so that their patterns can be checked beside other problems. */
+  readonly ruleLists: readonly RuleList[]
+}
+
+/** Reads a configuration. `file` is only for messages. Never throws. */
+export function loadConfig(text: string, file: string): Loaded<Config> {
+  const source = readYaml(text, file)
+  const problems = [...source.problems]
+  if (source.value === undefined) return { value: undefined, problems: sortProblems(problems), source, ruleLists: [] }
+  const parsed = configSchema.safeParse(source.value)
+  if (!parsed.success) {
+    problems.push(...problemsAgainst(source, configSchema))
+    const ruleLists = wellFormedRuleLists(source.value)
+    return { value: undefined, problems: sortProblems(problems), source, ruleLists }
+  }
+  const config = provision(parsed.data)
+  problems.push(...crossCheck(parsed.data, source))
+  const value = problems.some((problem) => problem.severity === 'error') ? undefined : config
+  const ruleLists = [...new Set(config.routes.map((route) => route.ruleList))]
+  return { value, problems: sortProblems(problems), source, ruleLists }
+}
+
+/** Reads a rules file: a list as `rules` takes it. `file` is only for messages. Never throws. */
+export function loadRules(text: string, file: string): Loaded<readonly ConfigRule[]> {
+  const source = readYaml(text, file)
+  const problems = [...source.problems]
+  if (source.value === undefined) return { value: undefined, problems: sortProblems(problems), source, ruleLists: [] }
+  // An empty file is a list without rules.
+  const parsed = ruleListSchema.safeParse(source.value ?? [])
+  if (!parsed.success) problems.push(...problemsAgainst(source, ruleListSchema))
+  const list = parsed.success ? ruleListOf(parsed.data, {}, []) : ruleListFrom(source.value, [])
+  const value = problems.length === 0 ? list.rules : undefined
+  return { value, problems: sortProblems(problems), source, ruleLists: [list] }
+}
+
+/** What is wrong with one rule that is not in any file, as `path: message; hint` parts; empty when it is well-formed. */
+export function explainRule(
+  rule: unknown,
+): { readonly path: string; readonly message: string; readonly hint: string | undefined }[] {
+  return explainAgainst(ruleSchema, rule).map(({ path, message, hint }) => ({ path: formatPath(path), message, hint }))
+}
+
+/** A well-formed rule with its conditions as lists. */
+export function normalizeRule(raw: RawRule): ConfigRule {
+  const { types, paths, status, ...rest } = raw
+  return {
+    ...rest,
+    ...(types === undefined ? {} : { types: listOf(types) }),
+    ...(paths === undefined ? {} : { paths: listOf(paths) }),
+    ...(status === undefined ? {} : { status: listOf(status) }),
+  }
+}
+
+/** Something that compiling found wrong with, or worth knowing about, a rule of a list. */
+export interface RuleFinding {
+  /** Index of the rule in its list. */
+  readonly rule: number
+  readonly field: string
+  /** Octet offset into the field's UTF-8 form. */
+  readonly at: number | undefined
+  readonly message: string
+  readonly hint: string | undefined
+}
+
+/** Gives a finding its place in the file. */
+export function locateFinding(
+  source: YamlSource,
+  list: RuleList,
+  finding: RuleFinding,
+  severity: ConfigProblem['severity'],
+): ConfigProblem {
+  const path = [...list.paths[finding.rule], finding.field]
+  const position = source.positionOf(path, finding.at)
+  return { severity, position, path: formatPath(path), message: finding.message, hint: finding.hint }
+}
+
+function problemsAgainst(source: YamlSource, schema: z.core.$ZodType): ConfigProblem[] {
+  return explainAgainst(schema, source.value).map(({ path, atKey, message, hint }) => ({
+    severity: 'error' as const,
+    position: atKey ? source.keyPositionOf(path) : source.positionOf(path),
+    path: formatPath(path),
+    message,
+    hint,
+  }))
+}
+
+function provision(raw: RawConfig): Config {
+  const fileList = ruleListOf(raw.rules, raw.rewrite, ['rules'])
+  const routes = raw.routes.map((route, index) => provisionRoute(route, index, raw, fileList))
+  if (raw.upstream !== undefined) {
+    routes.push({ hosts: [], paths: [], upstream: new URL(raw.upstream), ruleList: fileList })
+  }
+  return { listen: listOf(raw.listen).map(listenAddressOf), routes, log: raw.log }
+}
+
+function provisionRoute(route: RawRoute, index: number, raw: RawConfig, fileList: RuleList): RouteConfig {
+  const { rules, rewrite } = route
+  let ruleList = fileList
+  if (rules !== undefined || rewrite !== undefined) {
+    const path = rules === undefined ? ['rules'] : ['routes', index, 'rules']
+    ruleList = ruleListOf(rules ?? raw.rules, { ...raw.rewrite, ...rewrite }, path)
+  }
+  return {
+    hosts: listOf(route.host ?? []).map((host) => host.toLowerCase()),
+    paths: listOf(route.path ?? []),
+    upstream: new URL(route.upstream),
+    ruleList,
+  }
+}
+
+/** `8080`, `:8080`, `127.0.0.1:8080` or `[::1]:8080`, as the schema lets through. */
+export function listenAddressOf(address: string | number): ListenAddress {
+  if (typeof address === 'number') return { host: undefined, port: address }
+  const colon = address.lastIndexOf(':')
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '')
+  return { host: host === '' || host === '*' ? undefined : host, port: Number(address.slice(colon + 1)) }
+}
+
+function ruleListOf(rules: readonly RawRule[], options: RewriteOptions, base: ConfigPath): RuleList {
+  return { rules: rules.map(normalizeRule), options, paths: rules.map((_, index) => [...base, index]) }
+}
+
+function crossCheck(raw: RawConfig, source: YamlSource): ConfigProblem[] {
+  const problems: ConfigProblem[] = []
+  const report = (severity: ConfigProblem['severity'], path: ConfigPath, message: string, hint: string): void => {
+    problems.push({ severity, position: source.positionOf(path), path: formatPath(path), message, hint })
+  }
+  if (raw.upstream === undefined && raw.routes.length === 0) {
+    report('error', [], 'says no upstream', 'add upstream: http://127.0.0.1:9000, or routes')
+  }
+  const seenAddresses = new Set<string>()
+  for (const [index, address] of listOf(raw.listen).entries()) {
+    const path = Array.isArray(raw.listen) ? ['listen', index] : ['listen']
+    const { host, port } = listenAddressOf(address)
+    const key = `${host ?? ''}:${port}`
+    if (port > 65_535) report('error', path, `there is no port ${port}`, 'the highest is 65535')
+    else if (port !== 0 && seenAddresses.has(key)) report('error', path, 'stands twice', 'keep one of the two')
+    seenAddresses.add(key)
+  }
+  const seenRoutes = new Map<string, number>()
+  for (const [index, route] of raw.routes.entries()) {
+    const key = JSON.stringify([listOf(route.host ?? []), listOf(route.path ?? [])])
+    const earlier = seenRoutes.get(key)
+    if (earlier !== undefined) {
+      report(
+        'warning',
+        ['routes', index],
+        `never takes a request: routes[${earlier}] has the same host and path`,
+        'remove one',
+      )
+    } else seenRoutes.set(key, index)
+  }
+  return problems
+}
+
+/** The rule lists of a configuration that is not valid as a whole. */
+function wellFormedRuleLists(value: unknown): RuleList[] {
+  if (!isMapping(value)) return []
+  const lists = [ruleListFrom(value.rules, ['rules'])]
+  if (Array.isArray(value.routes)) {
+    for (const [index, route] of value.routes.entries()) {
+      if (isMapping(route)) lists.push(ruleListFrom(route.rules, ['routes', index, 'rules']))
+    }
+  }
+  return lists.filter((list) => list.rules.length > 0)
+}
+
+function ruleListFrom(value: unknown, base: ConfigPath): RuleList {
+  const rules: ConfigRule[] = []
+  const paths: ConfigPath[] = []
+  if (Array.isArray(value)) {
+    for (const [index, item] of value.entries()) {
+      const parsed = ruleSchema.safeParse(item)
+      if (!parsed.success) continue
+      rules.push(normalizeRule(parsed.data))
+      paths.push([...base, index])
+    }
+  }
+  return { rules, options: {}, paths }
+}
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function listOf<T>(value: OneOrMore<T>): readonly T[] {
+  return isList(value) ? value : [value]
+}
+
+function isList<T>(value: OneOrMore<T>): value is readonly T[] {
+  return Array.isArray(value)
+}
