@@ -235,7 +235,11 @@ function checkTools(root, rootDevDependencies) {
  */
 function findWorkspaces(root) {
   const folders = ['packages', 'apps'].flatMap((group) =>
-    existsSync(join(root, group)) ? readdirSync(join(root, group)).map((name) => `${group}/${name}`) : [],
+    existsSync(join(root, group))
+      ? readdirSync(join(root, group))
+          .sort()
+          .map((name) => `${group}/${name}`)
+      : [],
   )
   return [...folders, 'testing', 'bench']
     .filter((folder) => existsSync(join(root, folder, 'package.json')))
@@ -287,11 +291,13 @@ function packageName(specifier) {
  * @returns {string[]} paths relative to `root`; nothing installed, built or recorded
  */
 function filesBelow(root, folder) {
-  return readdirSync(join(root, folder), { withFileTypes: true }).flatMap((entry) => {
-    const path = `${folder}/${entry.name}`
-    if (entry.isFile()) return [path]
-    return entry.isDirectory() && !isForeign(entry.name) ? filesBelow(root, path) : []
-  })
+  return readdirSync(join(root, folder), { withFileTypes: true })
+    .flatMap((entry) => {
+      const path = `${folder}/${entry.name}`
+      if (entry.isFile()) return [path]
+      return entry.isDirectory() && !isForeign(entry.name) ? filesBelow(root, path) : []
+    })
+    .sort()
 }
 
 /**
