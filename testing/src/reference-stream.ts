@@ -1,0 +1,380 @@
+/**
+ * What a streaming rewriter has to do with a part of a body, found by trying every continuation.
+ *
+ * Definitions, for a prefix P of a body, n octets long, and the tokens T(c) of P followed by a continuation c:
+ *
+ * - *settled*: the longest run of tokens, from the start, that every T(c) begins with, the empty c included. Two
+ *   matches are the same token when rule and span agree and, for the groups that the rule's replacement prints, the
+ *   captures too. Settled tokens are what must have gone out; E is the end of the last one.
+ * - *held*: the number of octets i with E <= i < n that some T(c) copies, or covers with a match whose replacement
+ *   prints `$&` or a group, or with a token that a spent rule keeps.
+ * - *pending*: the number of matches of T(empty) that are not settled, that is, that some T(c) lacks.
+ *
+ * Several unfinished ways may together cover every continuation though none does so alone (`a\z|a(?s:.)` after `a`).
+ * An engine that looks at its ways one by one cannot see that, and the rules allow it to hold more there. Continuations
+ * that end in an alien, a byte which no way survives, say how much more: `least` is computed without them and `most`
+ * with them, and they differ nowhere else.
+ */
+import type { CodePointRanges, Node } from '@prexy/regex/ast'
+import type { OverflowPolicy } from '@prexy/rewrite/rules'
+import {
+  ALIEN,
+  type Body,
+  contains,
+  countHits,
+  groupsUsed,
+  type Reference,
+  renderToken,
+  SILENT_ALIEN,
+  type SearchState,
+  startOfBody,
+  type Token,
+  tokenize,
+} from './reference.ts'
+
+/** What may follow a prefix, as strings of octets; short pieces are put together to all lengths up to a number. */
+export interface Continuations {
+  readonly symbols: readonly Body[]
+  readonly length: number
+}
+
+/** What is known of a prefix. */
+export interface Outlook {
+  readonly settled: readonly Token[]
+  /** Offset of the first octet that is not settled. */
+  readonly settledEnd: number
+  /** For each octet of the prefix from `settledEnd` on, whether it is held. */
+  readonly held: readonly boolean[]
+  readonly heldBytes: number
+  readonly pending: number
+}
+
+export interface OutlookRange {
+  readonly least: Outlook
+  readonly most: Outlook
+}
+
+export function lookAhead(
+  reference: Reference,
+  prefix: Body,
+  state: SearchState,
+  continuations: Continuations,
+): OutlookRange {
+  const now = tokenize(reference, prefix, state)
+  const real: Token[][] = [now]
+  const imagined: Token[][] = []
+  const visit = (tail: Body, symbolsLeft: number): void => {
+    for (const alien of [ALIEN, SILENT_ALIEN]) {
+      imagined.push(tokenize(reference, [...prefix, ...tail, alien], state))
+    }
+    if (symbolsLeft === 0) return
+    for (const symbol of continuations.symbols) {
+      const longer = [...tail, ...symbol]
+      real.push(tokenize(reference, [...prefix, ...longer], state))
+      visit(longer, symbolsLeft - 1)
+    }
+  }
+  visit([], continuations.length)
+  return {
+    least: summarize(reference, prefix, state, now, real),
+    most: summarize(reference, prefix, state, now, [...real, ...imagined]),
+  }
+}
+
+function summarize(
+  reference: Reference,
+  prefix: Body,
+  state: SearchState,
+  now: readonly Token[],
+  futures: readonly (readonly Token[])[],
+): Outlook {
+  let count = 0
+  while (count < now.length && futures.every((tokens) => isSameToken(reference, tokens[count], now[count]))) count += 1
+  const settled = now.slice(0, count)
+  const last = settled.at(-1)
+  const settledEnd = last === undefined ? state.from : tokenEnd(last)
+  const held: boolean[] = new Array(Math.max(0, prefix.length - settledEnd)).fill(false)
+  for (const tokens of futures) {
+    for (const token of tokens) {
+      if (!needsItsText(reference, token)) continue
+      const start = token.kind === 'copy' ? token.at : token.start
+      for (let at = Math.max(start, settledEnd); at < Math.min(tokenEnd(token), prefix.length); at += 1) {
+        held[at - settledEnd] = true
+      }
+    }
+  }
+  return {
+    settled,
+    settledEnd,
+    held,
+    heldBytes: held.filter((isHeld) => isHeld).length,
+    pending: now.slice(count).filter((token) => token.kind === 'match').length,
+  }
+}
+
+function tokenEnd(token: Token): number {
+  return token.kind === 'copy' ? token.at + 1 : token.end
+}
+
+function needsItsText(reference: Reference, token: Token): boolean {
+  return token.kind === 'copy' || token.kept || groupsUsed(reference.rules[token.rule]).length > 0
+}
+
+function isSameToken(reference: Reference, one: Token | undefined, other: Token): boolean {
+  if (one === undefined) return false
+  if (one.kind === 'copy' || other.kind === 'copy') {
+    return one.kind === 'copy' && other.kind === 'copy' && one.at === other.at
+  }
+  if (one.rule !== other.rule || one.start !== other.start || one.end !== other.end || one.kept !== other.kept) {
+    return false
+  }
+  if (one.kept) return true
+  return groupsUsed(reference.rules[one.rule]).every((group) => {
+    const a = one.captures[group]
+    const b = other.captures[group]
+    return a?.[0] === b?.[0] && a?.[1] === b?.[1]
+  })
+}
+
+/**
+ * Octet strings that stand for everything the rules can tell apart: one character out of each set of characters that
+ * no class and no assertion separates, and in text mode also the pieces of characters that end a broken-off one.
+ */
+export function representativeSymbols(reference: Reference): Body[] {
+  const cuts = new Set<number>([0])
+  const classes: CodePointRanges[] = []
+  const visit = (node: Node): void => {
+    if (node.kind === 'class') classes.push(node.ranges)
+    else if (node.kind === 'assert') {
+      const isAboutWords = node.assertion === 'wordBoundary' || node.assertion === 'notWordBoundary'
+      classes.push(isAboutWords ? WORD_RANGES : [0x0a, 0x0a])
+    } else if (node.kind === 'concat' || node.kind === 'alternate') for (const part of node.nodes) visit(part)
+    else if (node.kind === 'repeat' || node.kind === 'capture') visit(node.node)
+  }
+  for (const rule of reference.rules) visit(rule.root)
+  for (const ranges of classes) for (const [i, bound] of ranges.entries()) cuts.add(bound + (i % 2))
+
+  const isText = reference.options.mode === 'text'
+  const isCharacter = (value: number): boolean => value <= 0x10ffff && (value < 0xd800 || value > 0xdfff)
+  const starts = [...cuts].filter((cut) => (isText ? isCharacter(cut) : cut < 256)).sort((a, b) => a - b)
+  /** The first character of each kind; a kind is the set of classes that hold the character. */
+  const kinds = new Map<string, number>()
+  for (const start of starts) {
+    const kind = classes.map((ranges) => (contains(ranges, start) ? '1' : '0')).join('')
+    if (!kinds.has(kind)) kinds.set(kind, start)
+  }
+  const symbols: Body[] = [...kinds.values()].map((value) => (isText ? encodeUtf8(value) : [value]))
+  if (isText) symbols.push([0xff])
+  return symbols
+}
+
+const WORD_RANGES: CodePointRanges = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a]
+
+/** The ways to go on after a prefix whose last character may be broken off in the middle. */
+export function continuationsOf(reference: Reference, prefix: Body, length: number): Continuations {
+  const symbols = representativeSymbols(reference)
+  if (reference.options.mode === 'octet') return { symbols, length }
+  const tails: Body[] = []
+  for (let cut = 1; cut <= 3 && cut <= prefix.length; cut += 1) {
+    const open = prefix.slice(prefix.length - cut)
+    if (open[0] < 0xc2) continue
+    const whole = [...symbols, ...finishings(open)]
+    for (const symbol of whole) {
+      if (symbol.length > cut && open.every((byte, i) => byte === symbol[i])) tails.push(symbol.slice(cut))
+    }
+  }
+  return { symbols: [...symbols, ...tails], length }
+}
+
+/** A few well-formed characters that begin with the given octets. */
+function finishings(open: Body): Body[] {
+  const length = open[0] < 0xe0 ? 2 : open[0] < 0xf0 ? 3 : 4
+  const found: Body[] = []
+  for (const trail of [0x80, 0x90, 0x9f, 0xa0, 0xbf]) {
+    const whole = [...open]
+    while (whole.length < length) whole.push(whole.length === open.length ? trail : 0x80)
+    found.push(whole)
+  }
+  return found
+}
+
+export function encodeUtf8(codePoint: number): Body {
+  if (codePoint < 0x80) return [codePoint]
+  if (codePoint < 0x800) return [0xc0 | (codePoint >> 6), 0x80 | (codePoint & 0x3f)]
+  if (codePoint < 0x10000) {
+    return [0xe0 | (codePoint >> 12), 0x80 | ((codePoint >> 6) & 0x3f), 0x80 | (codePoint & 0x3f)]
+  }
+  const high = [0xf0 | (codePoint >> 18), 0x80 | ((codePoint >> 12) & 0x3f)]
+  return [...high, 0x80 | ((codePoint >> 6) & 0x3f), 0x80 | (codePoint & 0x3f)]
+}
+
+export interface StreamOptions {
+  readonly maxHeldBytes: number
+  readonly overflow: OverflowPolicy
+  /** Symbols that a continuation is made of at most; the longer, the surer and the slower. */
+  readonly continuationLength: number
+}
+
+/** What one `write` must have done, at least and at most (the two differ as {@link OutlookRange} does). */
+export interface WriteRecord {
+  readonly leastOutput: readonly number[]
+  readonly mostOutput: readonly number[]
+  readonly leastHeld: number
+  readonly mostHeld: number
+}
+
+export interface StreamRecord {
+  /** One entry per chunk, all output up to its end; with `abort`, up to the chunk that broke off, not included. */
+  readonly writes: readonly WriteRecord[]
+  readonly output: readonly number[]
+  readonly hits: readonly number[]
+  readonly overflows: number
+  readonly aborted: boolean
+  /** True where `least` and `most` disagree about whether the limit is met: anything may then follow. */
+  readonly isUndecided: boolean
+}
+
+/** Streams a body, cut into chunks of the given sizes, with `maxHeldBytes` looked at after every octet. */
+export function streamReference(
+  reference: Reference,
+  body: Body,
+  chunkSizes: readonly number[],
+  options: StreamOptions,
+): StreamRecord {
+  const output: number[] = []
+  const hits = reference.rules.map(() => 0)
+  const writes: WriteRecord[] = []
+  let state = startOfBody(reference)
+  let overflows = 0
+  let isUndecided = false
+  let isPassing = false
+  let at = 0
+
+  const finish = (aborted: boolean): StreamRecord => ({ writes, output, hits, overflows, aborted, isUndecided })
+  const outlookAt = (end: number): OutlookRange => {
+    const prefix = body.slice(0, end)
+    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuationLength))
+  }
+
+  for (const size of chunkSizes) {
+    for (const chunkEnd = at + size; at < chunkEnd; at += 1) {
+      if (isPassing) {
+        output.push(body[at])
+        continue
+      }
+      if (!mayExceed(reference, body.slice(0, at + 1), state, options.maxHeldBytes)) continue
+      const { least, most } = outlookAt(at + 1)
+      const exceeds = least.heldBytes + least.pending > options.maxHeldBytes
+      if (exceeds !== most.heldBytes + most.pending > options.maxHeldBytes) isUndecided = true
+      if (!exceeds) continue
+      const settled = settleBefore(reference, body.slice(0, at), state)
+      output.push(...settled.flatMap((token) => renderToken(reference, body, token)))
+      for (const [rule, count] of countHits(reference, settled).entries()) hits[rule] += count
+      state = { from: at, fired: advance(state.fired, countHits(reference, settled)) }
+      overflows += 1
+      if (options.overflow === 'abort') return finish(true)
+      if (options.overflow === 'passthrough') {
+        isPassing = true
+        output.push(body[at])
+      }
+    }
+    if (isPassing) {
+      writes.push({ leastOutput: [...output], mostOutput: [...output], leastHeld: 0, mostHeld: 0 })
+      continue
+    }
+    const { least, most } = outlookAt(at)
+    const render = (tokens: readonly Token[]): number[] => [
+      ...output,
+      ...tokens.flatMap((token) => renderToken(reference, body, token)),
+    ]
+    writes.push({
+      leastOutput: render(most.settled),
+      mostOutput: render(least.settled),
+      leastHeld: least.heldBytes,
+      mostHeld: most.heldBytes,
+    })
+  }
+  if (!isPassing) {
+    const rest = tokenize(reference, body, state)
+    output.push(...rest.flatMap((token) => renderToken(reference, body, token)))
+    for (const [rule, count] of countHits(reference, rest).entries()) hits[rule] += count
+  }
+  return finish(false)
+}
+
+/** A cheap bound that spares the search through continuations: no more than all octets and all matches can count. */
+function mayExceed(reference: Reference, prefix: Body, state: SearchState, limit: number): boolean {
+  const octets = prefix.length - state.from
+  if (octets > limit) return true
+  return octets + tokenize(reference, prefix, state).filter((token) => token.kind === 'match').length > limit
+}
+
+/**
+ * The tokens of a text as if a byte that no rule can match followed. An empty match at its very end belongs to the
+ * search that starts afresh there.
+ */
+function settleBefore(reference: Reference, text: Body, state: SearchState): Token[] {
+  return tokenize(reference, [...text, ALIEN], state).filter(
+    (token) => (token.kind === 'copy' ? token.at : token.start) < text.length,
+  )
+}
+
+function advance(fired: readonly number[], hits: readonly number[]): number[] {
+  return fired.map((count, rule) => count + hits[rule])
+}
+
+export interface NginxRecord {
+  readonly output: readonly number[]
+  readonly overflows: number
+  /** True where held bytes met the limit, fell back and met it again inside one write: the rules do not say more. */
+  readonly isUndecided: boolean
+}
+
+/**
+ * The limit as replace_filter has it (`compat: nginx`): looked at when a write ends, the last one excepted, with held
+ * bytes alone. If they exceed it, the text before the first octet of that write that exceeded it is settled, pending
+ * matches none of whose bytes are held are replaced, and all else goes out as it came.
+ */
+export function streamNginxReference(
+  reference: Reference,
+  body: Body,
+  chunkSizes: readonly number[],
+  options: Pick<StreamOptions, 'maxHeldBytes' | 'continuationLength'>,
+): NginxRecord {
+  const state = startOfBody(reference)
+  const outlookAt = (end: number): Outlook => {
+    const prefix = body.slice(0, end)
+    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuationLength)).least
+  }
+  const exceedsAt = (end: number): boolean => outlookAt(end).heldBytes > options.maxHeldBytes
+
+  let chunkStart = 0
+  for (const size of chunkSizes.slice(0, -1)) {
+    const chunkEnd = chunkStart + size
+    if (size > 0 && exceedsAt(chunkEnd)) {
+      const exceeding: boolean[] = []
+      for (let end = chunkStart + 1; end <= chunkEnd; end += 1) exceeding.push(exceedsAt(end))
+      const first = exceeding.indexOf(true)
+      const cut = chunkStart + first
+      const { held, settledEnd, settled } = outlookAt(cut)
+      const tokens = settleBefore(reference, body.slice(0, cut), state)
+      const output = tokens.flatMap((token, i) => {
+        const isOpen = i >= settled.length
+        if (token.kind === 'copy' || !isOpen) return renderToken(reference, body, token)
+        const isHeld = held.slice(token.start - settledEnd, token.end - settledEnd).includes(true)
+        return isHeld ? body.slice(token.start, token.end) : renderToken(reference, body, token)
+      })
+      return {
+        output: [...output, ...body.slice(cut)],
+        overflows: 1,
+        isUndecided: exceeding.slice(first).includes(false),
+      }
+    }
+    chunkStart = chunkEnd
+  }
+  return {
+    output: tokenize(reference, body, state).flatMap((token) => renderToken(reference, body, token)),
+    overflows: 0,
+    isUndecided: false,
+  }
+}
