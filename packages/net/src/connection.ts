@@ -1,0 +1,247 @@
+/**
+ * TCP connections behind one small interface; the only place that sees a socket.
+ *
+ * Ownership of bytes: a chunk given to `write` belongs to the connection from then on. A chunk that `onData` gets is
+ * borrowed until `onData` returns, unless `onData` returns true: then the receiver keeps it.
+ */
+
+import { connect as connectSocket, createServer, type AddressInfo, type Socket } from 'node:net'
+
+export interface ConnectionHandler {
+  /** Bytes arrived. Returns true when the receiver keeps the chunk (or a part of it) beyond the call. */
+  onData(chunk: Uint8Array): boolean
+  /** The peer sent its last byte (FIN). A reset is never reported as an end. */
+  onEnd(): void
+  /** What `write` returned false for has left; called only after such a write. */
+  onDrain(): void
+  /** The last call, exactly once, also after `destroy` and `reset`. `cause` is absent after an orderly close. */
+  onClose(cause: Error | undefined): void
+}
+
+/** A write returns false while more than this many bytes wait for the kernel. Unit: bytes. */
+export const WRITE_HIGH_WATER_BYTES = 65_536
+
+/** An upstream read buffer starts small, because most responses are, and grows when a read fills it. Unit: bytes. */
+const MIN_READ_BYTES = 8_192
+const MAX_READ_BYTES = 65_536
+
+/** A peer that vanished between two packets; the runtimes do not always name it so themselves. */
+function resetByPeer(): Error {
+  return Object.assign(new Error('connection reset by peer'), { code: 'ECONNRESET' })
+}
+
+export class Connection {
+  handler: ConnectionHandler
+  readonly #socket: Socket
+  #cause: Error | undefined = undefined
+  #paused = false
+  #wantsDrain = false
+  #closed = false
+
+  /** @internal Made by `listen` and `connect`. */
+  constructor(socket: Socket, handler: ConnectionHandler) {
+    this.#socket = socket
+    this.handler = handler
+    socket.on('drain', () => {
+      if (!this.#wantsDrain) return
+      this.#wantsDrain = false
+      this.handler.onDrain()
+    })
+    socket.on('error', (error) => {
+      this.#cause ??= error
+    })
+    socket.on('close', () => {
+      this.#closed = true
+      this.handler.onClose(this.#cause)
+    })
+  }
+
+  /** Address of the peer, or undefined when it is already gone. */
+  get remoteAddress(): string | undefined {
+    return this.#socket.remoteAddress
+  }
+
+  /** Bytes taken by `write` that the kernel does not have yet. While it is 0, no chunk given to `write` is in use. */
+  get unsentBytes(): number {
+    return this.#socket.writableLength
+  }
+
+  get paused(): boolean {
+    return this.#paused
+  }
+
+  /** False once the connection was ended, destroyed, reset or lost: what is written then is dropped. */
+  get writable(): boolean {
+    return this.#socket.writable
+  }
+
+  /**
+   * Sends a chunk, which belongs to the connection from now on; a string is sent as Latin-1. Returns false when the
+   * caller should pause until `onDrain`.
+   */
+  write(data: Uint8Array | string): boolean {
+    const socket = this.#socket
+    if (!socket.writable) return true
+    if (typeof data === 'string') socket.write(data, 'latin1')
+    else socket.write(data)
+    return this.#belowHighWater()
+  }
+
+  /** Collects writes until `uncork`, which sends them with one system call. Calls do not nest. */
+  cork(): void {
+    this.#socket.cork()
+  }
+
+  /** Returns what `write` would. */
+  uncork(): boolean {
+    this.#socket.uncork()
+    return this.#belowHighWater()
+  }
+
+  #belowHighWater(): boolean {
+    // Not the return value of socket.write: that is false for any big chunk, even one that the kernel took whole.
+    if (this.#socket.writableLength < WRITE_HIGH_WATER_BYTES) return true
+    this.#wantsDrain = this.#socket.writableNeedDrain
+    return !this.#wantsDrain
+  }
+
+  pause(): void {
+    if (this.#paused) return
+    this.#paused = true
+    this.#socket.pause()
+  }
+
+  resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    if (!this.#closed) this.#socket.resume()
+  }
+
+  /** Sends what is written, then FIN; the peer may go on sending. */
+  end(): void {
+    this.#socket.end()
+  }
+
+  /** Closes now. What the kernel already has is still delivered, followed by FIN. */
+  destroy(): void {
+    this.#socket.destroy()
+  }
+
+  /** Closes with RST, so that the peer cannot take what it has for everything. */
+  reset(): void {
+    const socket = this.#socket
+    if (socket.destroyed) return
+    // Node's resetAndDestroy may send FIN first (it ends the writable side when that is still open), which is what
+    // must not happen here; the flag it sets does the work. Bun has no such flag and resets at once.
+    if ('resetAndClosing' in socket) {
+      socket.resetAndClosing = true
+      socket.destroy()
+    } else {
+      socket.resetAndDestroy()
+    }
+  }
+
+  /** Keeps the process alive only while something else does. */
+  unref(): void {
+    this.#socket.unref()
+  }
+
+  ref(): void {
+    this.#socket.ref()
+  }
+
+  /** @internal */
+  loseTo(cause: Error): void {
+    this.#cause ??= cause
+    this.#socket.destroy()
+  }
+}
+
+export interface ListenOptions {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  /** Connections beyond this many are closed at once. */
+  readonly maxConnections: number
+}
+
+export interface Listener {
+  readonly address: AddressInfo
+  /** Stops accepting; open connections live on. */
+  close(): void
+}
+
+/**
+ * Listens for connections. `accept` is called for each and returns its handler. Rejects when the address cannot be
+ * had; later failures to accept (no file descriptor left) go to `onError`.
+ */
+export async function listen(
+  options: ListenOptions,
+  accept: (connection: Connection) => ConnectionHandler,
+  onError: (error: Error) => void,
+): Promise<Listener> {
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+    const connection = new Connection(socket, UNATTENDED)
+    connection.handler = accept(connection)
+    socket.on('data', (chunk: Uint8Array) => {
+      connection.handler.onData(chunk)
+    })
+    socket.on('end', () => connection.handler.onEnd())
+  })
+  server.maxConnections = options.maxConnections
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(options.port, options.host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  server.on('error', onError)
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  return { address, close: () => server.close() }
+}
+
+const UNATTENDED: ConnectionHandler = { onData: () => false, onEnd() {}, onDrain() {}, onClose() {} }
+
+export interface ConnectOptions {
+  /** Name or address. */
+  readonly host: string
+  readonly port: number
+}
+
+export interface ConnectHandler extends ConnectionHandler {
+  /** The connection is up. When it cannot be made, only `onClose` is called, with the cause. */
+  onConnect(): void
+}
+
+/** Opens a connection. The connection may be written to at once; the bytes leave when it is up. */
+export function connect(options: ConnectOptions, handler: ConnectHandler): Connection {
+  let buffer = Buffer.allocUnsafeSlow(MIN_READ_BYTES)
+  // PERF: reading into a buffer of ours instead of 'data' events: 733 against 1,033 us of CPU per 1 MB and 100 against
+  // 147 us per 100 KB proxied on Node 20.20, no difference on Bun 1.4 (raw relay, 10 connections, 2026-11-30).
+  const socket = connectSocket({
+    host: options.host,
+    port: options.port,
+    noDelay: true,
+    allowHalfOpen: true,
+    onread: {
+      buffer: () => buffer,
+      callback: (length, filled) => {
+        const kept = connection.handler.onData(filled.subarray(0, length))
+        if (length === filled.length && length < MAX_READ_BYTES) buffer = Buffer.allocUnsafeSlow(MAX_READ_BYTES)
+        else if (kept) buffer = Buffer.allocUnsafeSlow(filled.length)
+        return true
+      },
+    },
+  })
+  const connection = new Connection(socket, handler)
+  socket.once('connect', () => handler.onConnect())
+  socket.on('end', () => {
+    // When data and RST arrive together, libuv reports the reset as an end of file. A connection that was reset has no
+    // peer any more, one that was half-closed has.
+    if (socket.remoteAddress === undefined && !socket.destroyed) connection.loseTo(resetByPeer())
+    else connection.handler.onEnd()
+  })
+  return connection
+}
