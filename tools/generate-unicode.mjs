@@ -48,13 +48,22 @@ const CATEGORIES = {
   Cn: 'Unassigned',
 }
 
+const ALL = Object.keys(CATEGORIES).join(' ')
+
 // Long name, short name, and the categories that come nearest: only the difference to their union is stored.
 const PROPERTIES = [
   ['Alphabetic', 'Alpha', 'Lu Ll Lt Lm Lo Nl'],
+  ['ASCII_Hex_Digit', 'AHex', ''],
   ['Bidi_Control', 'Bidi_C', ''],
   ['Bidi_Mirrored', 'Bidi_M', 'Ps Pe Pi Pf'],
   ['Case_Ignorable', 'CI', 'Mn Me Cf Lm Sk'],
   ['Cased', 'Cased', 'Lu Ll Lt'],
+  ['Changes_When_Casefolded', 'CWCF', 'Lu Lt'],
+  ['Changes_When_Casemapped', 'CWCM', 'Lu Ll Lt'],
+  ['Changes_When_Lowercased', 'CWL', 'Lu Lt'],
+  ['Changes_When_NFKC_Casefolded', 'CWKCF', 'Lu Lt'],
+  ['Changes_When_Titlecased', 'CWT', 'Ll'],
+  ['Changes_When_Uppercased', 'CWU', 'Ll Lt'],
   ['Dash', 'Dash', 'Pd'],
   ['Default_Ignorable_Code_Point', 'DI', ''],
   ['Deprecated', 'Dep', ''],
@@ -66,9 +75,13 @@ const PROPERTIES = [
   ['Emoji_Presentation', 'EPres', ''],
   ['Extended_Pictographic', 'ExtPict', ''],
   ['Extender', 'Ext', ''],
+  ['Grapheme_Base', 'Gr_Base', ALL.replaceAll(/\b(Cc|Cf|Cs|Co|Cn|Zl|Zp|Mn|Me) ?/g, '').trim()],
+  ['Grapheme_Extend', 'Gr_Ext', 'Mn Me'],
   ['Hex_Digit', 'Hex', ''],
   ['ID_Continue', 'IDC', 'Lu Ll Lt Lm Lo Nl Mn Mc Nd Pc'],
   ['ID_Start', 'IDS', 'Lu Ll Lt Lm Lo Nl'],
+  ['IDS_Binary_Operator', 'IDSB', ''],
+  ['IDS_Trinary_Operator', 'IDST', ''],
   ['Ideographic', 'Ideo', ''],
   ['Join_Control', 'Join_C', ''],
   ['Logical_Order_Exception', 'LOE', ''],

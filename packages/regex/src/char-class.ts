@@ -148,7 +148,9 @@ function readPosixClass(source: PatternSource): CodePointRanges | undefined {
   return posix.negated ? negateRanges(closed, source.mode) : closed
 }
 
+/** Reserved in POSIX and Perl; ordinary characters in nginx mode. */
 function refuseCollation(source: PatternSource): void {
+  if (source.nginx) return
   for (const mark of ['.', '=']) {
     if (!looksAt(source, source.at, `[${mark}`)) continue
     for (let i = source.at + 2; source.points[i] !== END && source.points[i] !== 0x5d; i++) {

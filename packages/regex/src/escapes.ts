@@ -2,6 +2,7 @@ import type { AssertionKind, CodePointRanges, PatternError } from './ast.ts'
 import { negateRanges, universeOf } from './class-set.ts'
 import { escapedClass } from './named-classes.ts'
 import {
+  accept,
   caseClosure,
   END,
   errorAt,
@@ -279,7 +280,7 @@ function readBracedNumber(source: PatternSource, start: number, radix: 8 | 16): 
 function hexValue(point: number): number {
   if (isDigit(point)) return point - 0x30
   const lower = point | 0x20
-  return lower >= 0x61 && lower <= 0x66 && point > 0 ? lower - 0x57 : -1
+  return lower >= 0x61 && lower <= 0x66 ? lower - 0x57 : -1
 }
 
 /** `\cK`: control character of a letter or of one of `@[\]^_?`. nginx mode takes any octet, as the engine does. */
@@ -305,32 +306,37 @@ function readProperty(source: PatternSource, start: number, negatedByLetter: boo
       'use text mode, or write the octets in a class',
     )
   }
-  let from = source.at
-  let to = from + 1
-  if (source.points[from] === 0x7b) {
-    from++
-    to = from
-    while (source.points[to] !== 0x7d && source.points[to] !== END) to++
-    source.at = to + 1
-  } else source.at = to
-  if (source.points[to] === END && source.at > to) {
-    throw errorAt(source, start, 'E_PATTERN_SYNTAX', 'the property name has no closing brace', 'write \\p{Lu}')
-  }
+  const braced = accept(source, '{')
+  const from = source.at
   if (source.points[from] === END) {
     throw errorAt(source, start, 'E_PATTERN_SYNTAX', '\\p needs the name of a property', 'write \\p{Lu}')
   }
-  const negatedByCaret = source.points[from] === 0x5e
-  const [name, value, ...rest] = textBetween(source, negatedByCaret ? from + 1 : from, to).split(/[=:]/)
-  const ranges = rest.length > 0 ? undefined : propertyRanges(name, value)
-  if (ranges === undefined) {
-    throw errorAt(
-      source,
-      start,
-      'E_PATTERN_SYNTAX',
-      `unknown Unicode property ${textBetween(source, from, to)}`,
-      'write a general category (Lu), a script (Greek, Script=Greek) or a binary property (Alphabetic)',
-    )
+  let to = from + 1
+  if (braced) {
+    to = from
+    while (source.points[to] !== 0x7d && source.points[to] !== END) to++
+    if (source.points[to] === END) {
+      throw errorAt(source, start, 'E_PATTERN_SYNTAX', 'the property name has no closing brace', 'write \\p{Lu}')
+    }
   }
-  const closed = caseClosure(source, ranges)
+  source.at = braced ? to + 1 : to
+  const negatedByCaret = source.points[from] === 0x5e
+  const text = textBetween(source, negatedByCaret ? from + 1 : from, to)
+  const key = `${source.flags.i ? 'i' : ''}:${text}`
+  const closed = source.propertySets.get(key) ?? caseClosure(source, lookUpProperty(source, start, text))
+  source.propertySets.set(key, closed)
   return negatedByLetter === negatedByCaret ? closed : negateRanges(closed, source.mode)
+}
+
+function lookUpProperty(source: PatternSource, start: number, text: string): CodePointRanges {
+  const [name, value, ...rest] = text.split(/[=:]/)
+  const ranges = rest.length > 0 ? undefined : propertyRanges(name, value)
+  if (ranges !== undefined) return ranges
+  throw errorAt(
+    source,
+    start,
+    'E_PATTERN_SYNTAX',
+    `unknown Unicode property ${text}`,
+    'write a general category (Lu), a script (Greek, Script=Greek) or a binary property (Alphabetic)',
+  )
 }

@@ -1,4 +1,4 @@
-import type { Node, ParsedPattern, PatternError, PatternMode } from './ast.ts'
+import type { CodePointRanges, Node, ParsedPattern, PatternError, PatternMode } from './ast.ts'
 import { readClass } from './char-class.ts'
 import { negateRanges, universeOf } from './class-set.ts'
 import { type Escape, readEscape } from './escapes.ts'
@@ -46,6 +46,7 @@ const DEFAULT_PATTERN_LIMITS: PatternLimits = {
   maxGroups: 1_000,
   maxRepeatCount: 1_000,
   maxExpandedItems: 100_000,
+  maxClassRanges: 250_000,
 }
 
 const NGINX_MAX_REPEAT_COUNT = 499
@@ -66,6 +67,8 @@ interface Frame {
   readonly outerFlags: PatternFlags
   /** Finished alternatives. */
   readonly branches: Term[]
+  /** Octet offset of the first alternative. */
+  readonly bodyStart: number
   /** Octet offset of the alternative being read. */
   branchStart: number
   /** The alternative being read. */
@@ -146,10 +149,10 @@ function readPart(state: ParserState, point: number): void {
     case 0x7b: // {
       if (readCount(source) !== undefined) throw nothingToRepeat(source)
       refuseBrace(source)
-      appendTerm(state, frame, readLiteral(source))
+      appendTerm(source, frame, source.at, readLiteral(source))
       return
     default:
-      appendTerm(state, frame, readAtom(source, point))
+      appendTerm(source, frame, source.at, readAtom(source, point))
   }
 }
 
@@ -229,7 +232,17 @@ function escapeTerm(source: PatternSource, start: number, escape: Escape): Term 
   }
 }
 
-function classTerm(source: PatternSource, start: number, ranges: readonly number[]): Term {
+function classTerm(source: PatternSource, start: number, ranges: CodePointRanges): Term {
+  source.classRanges += ranges.length / 2
+  if (source.classRanges > source.limits.maxClassRanges) {
+    throw errorAt(
+      source,
+      start,
+      'E_PATTERN_LIMIT',
+      `the classes up to here have more than ${source.limits.maxClassRanges} ranges`,
+      'use fewer large classes, such as \\p{L}',
+    )
+  }
   return item({ kind: 'class', ranges, span: spanFrom(source, start) })
 }
 
@@ -242,9 +255,9 @@ function spanFrom(source: PatternSource, start: number): { start: number; end: n
   return { start: source.offsets[start], end: source.offsets[source.at] }
 }
 
-/** Adds what was just read to the alternative, with the quantifier that may follow it. */
-function appendTerm(state: ParserState, frame: Frame, term: Term): void {
-  const quantified = readQuantifier(state.source, term)
+/** Adds what was read since the index `start` to the alternative, with the quantifier that may follow it. */
+function appendTerm(source: PatternSource, frame: Frame, start: number, term: Term): void {
+  const quantified = readQuantifier(source, start, term)
   if (quantified.node.kind === 'concat') {
     // Sequences stay flat. Only the last term carries the items of all: they are added up anyway.
     const { nodes } = quantified.node
@@ -252,7 +265,7 @@ function appendTerm(state: ParserState, frame: Frame, term: Term): void {
   } else frame.terms.push(quantified)
 }
 
-function readQuantifier(source: PatternSource, term: Term): Term {
+function readQuantifier(source: PatternSource, start: number, term: Term): Term {
   skipIgnored(source)
   const at = source.at
   const count = readCount(source)
@@ -260,7 +273,8 @@ function readQuantifier(source: PatternSource, term: Term): Term {
   source.at = count.end
   skipIgnored(source)
   const greedy = !accept(source, '?')
-  refuseSecondQuantifier(source, at)
+  const span = spanFrom(source, start)
+  refuseSecondQuantifier(source, at, greedy)
   const { min, max } = count
   const items = term.items * (max === Number.POSITIVE_INFINITY ? Math.max(min, 1) : Math.max(max, 1))
   if (items > source.limits.maxExpandedItems) {
@@ -272,22 +286,22 @@ function readQuantifier(source: PatternSource, term: Term): Term {
       'lower the counts, or use * or +',
     )
   }
-  const span = { start: term.node.span.start, end: source.offsets[source.at] }
   if (max === 0) return { node: { kind: 'empty', span }, items: 1 }
   if (min === 1 && max === 1) return term
   return { node: { kind: 'repeat', min, max, greedy, node: term.node, span }, items }
 }
 
-function refuseSecondQuantifier(source: PatternSource, quantifierAt: number): void {
+function refuseSecondQuantifier(source: PatternSource, quantifierAt: number, greedy: boolean): void {
+  const end = source.at
   skipIgnored(source)
   const at = source.at
-  if (source.points[at] === 0x2b) {
+  if (greedy && source.points[at] === 0x2b) {
     throw errorAt(
       source,
       at,
       'E_PATTERN_UNSUPPORTED',
       'possessive quantifiers are not supported: giving nothing back needs a look at the rest',
-      `write ${textBetween(source, quantifierAt, at).trim()} without the +`,
+      `write ${textBetween(source, quantifierAt, end)} without the + after it`,
     )
   }
   if (readCount(source) !== undefined) {
@@ -361,7 +375,8 @@ function pushFrame(state: ParserState, start: number, capture: number, outerFlag
       'remove groups that are not needed',
     )
   }
-  frames.push({ start, capture, outerFlags, branches: [], branchStart: source.offsets[source.at], terms: [] })
+  const bodyStart = source.offsets[source.at]
+  frames.push({ start, capture, outerFlags, branches: [], bodyStart, branchStart: bodyStart, terms: [] })
 }
 
 function closeGroup(state: ParserState, frame: Frame): void {
@@ -379,7 +394,7 @@ function closeGroup(state: ParserState, frame: Frame): void {
     frame.capture === 0
       ? body
       : { node: { kind: 'capture', index: frame.capture, node: body.node, span }, items: body.items }
-  appendTerm(state, outer, term)
+  appendTerm(source, outer, frame.start, term)
 }
 
 /** Ends the alternative being read; `source.at` is at the `|`, `)` or end after it. */
@@ -400,12 +415,11 @@ function finishBranch(source: PatternSource, frame: Frame): void {
 }
 
 function finishFrame(source: PatternSource, frame: Frame): Term {
-  const bodyStart = frame.branches.length === 0 ? frame.branchStart : frame.branches[0].node.span.start
   finishBranch(source, frame)
   const items = frame.branches.reduce((sum, term) => sum + term.items, 0)
   checkItems(source, frame, items)
   if (frame.branches.length === 1) return { node: frame.branches[0].node, items }
-  const span = { start: bodyStart, end: source.offsets[source.at] }
+  const span = { start: frame.bodyStart, end: source.offsets[source.at] }
   return { node: { kind: 'alternate', nodes: frame.branches.map((branch) => branch.node), span }, items }
 }
 

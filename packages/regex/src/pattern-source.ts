@@ -26,6 +26,8 @@ export interface PatternLimits {
   readonly maxRepeatCount: number
   /** Characters and assertions after all counted repetitions are written out; default 100,000. */
   readonly maxExpandedItems: number
+  /** Ranges of all classes together; default 250,000. `\p{L}` alone has hundreds. */
+  readonly maxClassRanges: number
 }
 
 /** Stands after the last character of {@link PatternSource.points}. */
@@ -43,6 +45,10 @@ export interface PatternSource {
   /** Index into `points`. */
   at: number
   flags: PatternFlags
+  /** Ranges of the classes read so far. */
+  classRanges: number
+  /** Classes of `\p{..}` read so far, by their text and whether case forms are in. */
+  readonly propertySets: Map<string, CodePointRanges>
 }
 
 export interface PatternSourceOptions {
@@ -82,7 +88,7 @@ export function openPattern(text: string, options: PatternSourceOptions): Patter
   if (offset > limits.maxPatternBytes) throw patternTooLong(limits)
   points[count] = END
   offsets[count] = offset
-  return { ...options, points: points.subarray(0, count + 1), offsets, at: 0 }
+  return { ...options, points: points.subarray(0, count + 1), offsets, at: 0, classRanges: 0, propertySets: new Map() }
 }
 
 function patternTooLong(limits: PatternLimits): PatternError {
