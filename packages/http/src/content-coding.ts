@@ -1,26 +1,107 @@
-import type { FieldList } from './fields.ts'
+import { type FieldList, joinedValue, listElements, splitOutsideQuotes } from './fields.ts'
 
-/** Content codings that can be decoded and made. `zstd` only where the runtime has it; `x-gzip` counts as gzip. */
+/** Content codings that can be decoded and made. `zstd` only where the runtime has it. */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** Codings every supported runtime has; add `zstd` where it is there. */
+/** Codings every supported runtime has, best first; add `zstd` where it is there. */
 export const BASE_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate']
 
-/**
- * Accept-Encoding for an upstream whose response we may change: of our codings those the client accepts, in the
- * client's preference, so that what is passed on unchanged suits the client too; `identity` if there are none.
- * A client that forbids identity and accepts none of ours gets its own value sent.
- */
-export declare function upstreamAcceptEncoding(requestFields: FieldList, available: readonly Coding[]): string
-
-/** What Content-Encoding says: one coding of ours, nothing (also `identity`), or something we leave alone. */
+/** What Content-Encoding says: one coding of ours, nothing (also `identity`), or something to leave alone. */
 export type ContentCoding = Coding | 'identity' | 'unknown' | 'stacked'
 
-export declare function contentCoding(responseFields: FieldList, available: readonly Coding[]): ContentCoding
+/** Weights by coding, lower case. */
+interface AcceptEncoding {
+  readonly weights: ReadonlyMap<string, number>
+}
 
-/** The upstream's coding if the client accepts it, else the best it accepts, else identity (RFC 9110 §12.5.3). */
-export declare function outputCoding(
+/**
+ * RFC 9110 §12.5.3. An element whose weight does not parse is left out. No field at all would allow every coding; it
+ * is read as identity only, since such clients cannot decode in practice.
+ */
+function parseAcceptEncoding(fields: FieldList): AcceptEncoding {
+  const weights = new Map<string, number>()
+  const value = joinedValue(fields, 'accept-encoding')
+  if (value === undefined) return { weights }
+  for (const element of listElements(value)) {
+    const [name, ...parameters] = splitOutsideQuotes(element, ';')
+    const weight = parameters.length === 0 ? 1 : parseWeight(parameters[0])
+    const coding = canonicalCoding(name)
+    if (weight !== undefined && !weights.has(coding)) weights.set(coding, weight)
+  }
+  return { weights }
+}
+
+/** `q=` with at most three decimals (RFC 9110 §12.4.2). */
+function parseWeight(parameter: string): number | undefined {
+  if (parameter.slice(0, 2).toLowerCase() !== 'q=') return undefined
+  const digits = parameter.slice(2)
+  if (digits.length === 0 || digits.length > 5 || (digits[0] !== '0' && digits[0] !== '1')) return undefined
+  if (digits.length > 1 && digits[1] !== '.') return undefined
+  for (let i = 2; i < digits.length; i++) if (digits[i] < '0' || digits[i] > '9') return undefined
+  const weight = Number(digits)
+  return weight <= 1 ? weight : undefined
+}
+
+function canonicalCoding(name: string): string {
+  const lowerName = name.toLowerCase()
+  return lowerName === 'x-gzip' ? 'gzip' : lowerName
+}
+
+/** 0 means not acceptable. */
+function weightOf(accepted: AcceptEncoding, coding: Coding | 'identity'): number {
+  return accepted.weights.get(coding) ?? accepted.weights.get('*') ?? (coding === 'identity' ? 1 : 0)
+}
+
+/** Codings the client accepts, the client's favourite first, ours where it has none. */
+function acceptedCodings(accepted: AcceptEncoding, available: readonly Coding[]): Coding[] {
+  return available
+    .filter((coding) => weightOf(accepted, coding) > 0)
+    .sort((a, b) => weightOf(accepted, b) - weightOf(accepted, a))
+}
+
+/**
+ * Accept-Encoding for an upstream whose response may be changed: of our codings those the client accepts, with its
+ * weights, so that what is passed on unchanged suits the client too; `identity` if there are none. A client that
+ * forbids identity and accepts none of ours gets its own value sent.
+ */
+export function upstreamAcceptEncoding(requestFields: FieldList, available: readonly Coding[]): string {
+  const accepted = parseAcceptEncoding(requestFields)
+  const identityForbidden = weightOf(accepted, 'identity') === 0
+  const elements = acceptedCodings(accepted, available).map((coding) => {
+    const weight = weightOf(accepted, coding)
+    return weight === 1 ? coding : `${coding};q=${weight}`
+  })
+  if (elements.length === 0) {
+    return identityForbidden ? (joinedValue(requestFields, 'accept-encoding') ?? 'identity') : 'identity'
+  }
+  if (identityForbidden) elements.push('identity;q=0')
+  return elements.join(', ')
+}
+
+/** `identity`, `none`, any case and `x-gzip` are understood (RFC 9110 §8.4.1). */
+export function contentCoding(responseFields: FieldList, available: readonly Coding[]): ContentCoding {
+  const value = joinedValue(responseFields, 'content-encoding')
+  if (value === undefined) return 'identity'
+  const codings = listElements(value)
+    .map(canonicalCoding)
+    .filter((coding) => coding !== 'identity' && coding !== 'none')
+  if (codings.length === 0) return 'identity'
+  if (codings.length > 1) return 'stacked'
+  return available.find((coding) => coding === codings[0]) ?? 'unknown'
+}
+
+/**
+ * The upstream's coding if the client accepts it, else the best it accepts, else identity; the upstream's all the same
+ * where the client accepts nothing we have (RFC 9110 §12.5.3 lets us).
+ */
+export function outputCoding(
   requestFields: FieldList,
   upstream: Coding | 'identity',
   available: readonly Coding[],
-): Coding | 'identity'
+): Coding | 'identity' {
+  const accepted = parseAcceptEncoding(requestFields)
+  if (weightOf(accepted, upstream) > 0) return upstream
+  const best = acceptedCodings(accepted, available).at(0)
+  if (best !== undefined) return best
+  return weightOf(accepted, 'identity') > 0 ? 'identity' : upstream
+}

@@ -1,8 +1,8 @@
-import type { ConditionSet } from './conditions.ts'
-import type { Coding } from './content-coding.ts'
-import type { FieldList } from './fields.ts'
+import { type ConditionSet, rulesForPath, rulesForStatus, rulesForType } from './conditions.ts'
+import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
+import { endToEndFields, type FieldList, fieldValue, parseMediaType, removeField, setField } from './fields.ts'
 import type { RequestHead, ResponseHead } from './message.ts'
-import type { LastModifiedPolicy } from './validators.ts'
+import { changedResponseFields, forbidsTransform, type LastModifiedPolicy, mayRewrite } from './validators.ts'
 
 /** What the gate needs to know of a route. Immutable, made once per configuration. */
 export interface GateRoute {
@@ -18,17 +18,25 @@ export interface GateRoute {
 
 /** Why a response was passed on unchanged; a closed set, it goes into events and metrics. */
 export type PassReason =
+  /** The route has no rules. */
   | 'no-rules'
+  /** No rule holds for the path, the status, the media type. */
   | 'path'
   | 'status'
   | 'content-type'
+  /** The text is not ASCII-compatible octet by octet: matches could begin inside a character. */
   | 'charset'
+  /** 1xx, 204, 205. */
   | 'no-content'
+  /** `Content-Length: 0`. */
   | 'empty-body'
+  /** 206, 416, Content-Range, multipart/byteranges. */
   | 'partial-content'
+  /** Asked for by the request or the response, and not ignored. */
   | 'no-transform'
   | 'coding-unknown'
   | 'coding-stacked'
+  /** 101: no longer HTTP. */
   | 'upgrade'
 
 export type GateDecision =
@@ -48,11 +56,112 @@ export type GateDecision =
   | { readonly action: 'pass'; readonly reason: PassReason; readonly fields: FieldList }
 
 /**
+ * Charsets in which an ASCII octet may be part of another character or mean something else (UTF-16 and UTF-32,
+ * stateful ISO 2022, Shift_JIS and its kin with their ASCII trail octets), by the start of their name.
+ */
+const UNSAFE_CHARSETS: readonly string[] = [
+  'utf-16',
+  'utf16',
+  'utf-32',
+  'utf32',
+  'utf-7',
+  'ucs-2',
+  'unicode',
+  'iso-10646',
+  'iso-2022',
+  'csiso2022',
+  'hz-gb',
+  'shift_jis',
+  'shift-jis',
+  'sjis',
+  'x-sjis',
+  'ms_kanji',
+  'csshiftjis',
+  'windows-31j',
+  'ms932',
+  'gbk',
+  'x-gbk',
+  'gb18030',
+  'gb2312',
+  'gb_2312',
+  'csgb2312',
+  'chinese',
+  'iso-ir-58',
+  'big5',
+  'x-x-big5',
+  'cn-big5',
+  'csbig5',
+  'johab',
+  'windows-949',
+  'ibm0',
+  'ebcdic',
+]
+
+/**
  * Whether and how a response body is changed. Pure; one call per final response. Does not look at the body, so a
  * caller must not start a decoder before the first octet (an empty body is no valid gzip).
  */
-export declare function decide(
+export function decide(
   request: Pick<RequestHead, 'method' | 'path' | 'fields'>,
   response: Pick<ResponseHead, 'status' | 'fields' | 'contentLength'>,
   route: GateRoute,
-): GateDecision
+): GateDecision {
+  const verdict = judge(request, response, route)
+  if (typeof verdict === 'string') {
+    return { action: 'pass', reason: verdict, fields: endToEndFields(response.fields) }
+  }
+  const fields = changedResponseFields(response.fields, route)
+  if (verdict === NOT_MODIFIED) return { action: 'edit-head', reason: 'not-modified', fields }
+  const encode = outputCoding(request.fields, verdict.decode, route.codings)
+  if (encode === 'identity') removeField(fields, 'content-encoding')
+  else setField(fields, 'Content-Encoding', encode)
+  if (request.method === 'HEAD') return { action: 'edit-head', reason: 'head', fields }
+  return { action: 'rewrite', decode: verdict.decode, encode, active: verdict.active, fields }
+}
+
+interface Changeable {
+  readonly decode: Coding | 'identity'
+  readonly active: Uint8Array
+}
+
+/** A 304 says nothing about the content but validators. */
+const NOT_MODIFIED: Changeable = { decode: 'identity', active: new Uint8Array(0) }
+
+/** The reasons in their order: the first that holds is the one reported. */
+function judge(
+  request: Pick<RequestHead, 'method' | 'path' | 'fields'>,
+  response: Pick<ResponseHead, 'status' | 'fields' | 'contentLength'>,
+  route: GateRoute,
+): PassReason | Changeable {
+  const { status, fields } = response
+  if (status === 101) return 'upgrade'
+  if (status < 200 || status === 204 || status === 205) return 'no-content'
+  if (route.conditions.length === 0) return 'no-rules'
+  const forPath = rulesForPath(route.conditions, request.path)
+  if (forPath === undefined) return 'path'
+  const contentType = fieldValue(fields, 'content-type')
+  const type = contentType === undefined ? undefined : parseMediaType(contentType)
+  if (
+    status === 206 ||
+    status === 416 ||
+    fieldValue(fields, 'content-range') !== undefined ||
+    type?.essence === 'multipart/byteranges'
+  ) {
+    return 'partial-content'
+  }
+  if (!route.ignoreNoTransform && (forbidsTransform(fields) || forbidsTransform(request.fields))) {
+    return 'no-transform'
+  }
+  if (status === 304) return mayRewrite(request, route) ? NOT_MODIFIED : 'content-type'
+  const forStatus = rulesForStatus(route.conditions, forPath, status)
+  if (forStatus === undefined) return 'status'
+  const active = rulesForType(route.conditions, forStatus, type?.essence)
+  if (active === undefined) return 'content-type'
+  const charset = type?.charset
+  if (charset !== undefined && UNSAFE_CHARSETS.some((prefix) => charset.startsWith(prefix))) return 'charset'
+  const decode = contentCoding(fields, route.codings)
+  if (decode === 'unknown') return 'coding-unknown'
+  if (decode === 'stacked') return 'coding-stacked'
+  if (response.contentLength === 0 && request.method !== 'HEAD') return 'empty-body'
+  return { decode, active }
+}

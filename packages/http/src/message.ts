@@ -51,6 +51,3 @@ export interface ResponseHead {
   /** Whether the connection may carry another request after `end` (and if no octet follows it). */
   readonly keepAlive: boolean
 }
-
-/** What a parser found next; see {@link RequestParser.read} and {@link ResponseParser.read}. */
-export type ReadEvent = 'more' | 'head' | 'interim' | 'data' | 'end' | 'fault'

@@ -1,22 +1,193 @@
 import type { FieldList } from './fields.ts'
+import { CR, LF, TEXT_OCTET, TOKEN_OCTET } from './octets.ts'
 
-/** Thrown where a head would carry an octet that could end it early: a value reached us without a check. */
-export declare class UnsafeHeadError extends Error {}
+/**
+ * Thrown where a head would carry an octet that could end it early, or begin another: some value reached the writer
+ * without a check. What a parser gave is always safe; check other values with `isToken` and `isFieldValue`.
+ */
+export class UnsafeHeadError extends Error {
+  constructor(what: string) {
+    super(`${what} may not stand in a message head`)
+    this.name = 'UnsafeHeadError'
+  }
+}
 
-/** `METHOD target HTTP/1.1` and the fields as given, with the empty line. The caller owns the array. */
-export declare function encodeRequestHead(method: string, target: string, fields: FieldList): Uint8Array
+/** Visible US-ASCII: what may stand in a request target. */
+const TARGET_OCTET: Uint8Array = TEXT_OCTET.map((allowed, octet) => (octet > 0x20 && octet < 0x7f ? allowed : 0))
 
-/** `HTTP/1.1 status phrase` with our own phrase, and the fields as given, with the empty line. */
-export declare function encodeResponseHead(status: number, fields: FieldList): Uint8Array
+/** The phrases of RFC 9110 §15 and the registry; an unknown status has none. */
+const PHRASES: Readonly<Record<number, string>> = {
+  100: 'Continue',
+  101: 'Switching Protocols',
+  102: 'Processing',
+  103: 'Early Hints',
+  200: 'OK',
+  201: 'Created',
+  202: 'Accepted',
+  203: 'Non-Authoritative Information',
+  204: 'No Content',
+  205: 'Reset Content',
+  206: 'Partial Content',
+  207: 'Multi-Status',
+  208: 'Already Reported',
+  226: 'IM Used',
+  300: 'Multiple Choices',
+  301: 'Moved Permanently',
+  302: 'Found',
+  303: 'See Other',
+  304: 'Not Modified',
+  305: 'Use Proxy',
+  307: 'Temporary Redirect',
+  308: 'Permanent Redirect',
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  402: 'Payment Required',
+  403: 'Forbidden',
+  404: 'Not Found',
+  405: 'Method Not Allowed',
+  406: 'Not Acceptable',
+  407: 'Proxy Authentication Required',
+  408: 'Request Timeout',
+  409: 'Conflict',
+  410: 'Gone',
+  411: 'Length Required',
+  412: 'Precondition Failed',
+  413: 'Content Too Large',
+  414: 'URI Too Long',
+  415: 'Unsupported Media Type',
+  416: 'Range Not Satisfiable',
+  417: 'Expectation Failed',
+  421: 'Misdirected Request',
+  422: 'Unprocessable Content',
+  423: 'Locked',
+  424: 'Failed Dependency',
+  425: 'Too Early',
+  426: 'Upgrade Required',
+  428: 'Precondition Required',
+  429: 'Too Many Requests',
+  431: 'Request Header Fields Too Large',
+  451: 'Unavailable For Legal Reasons',
+  500: 'Internal Server Error',
+  501: 'Not Implemented',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+  505: 'HTTP Version Not Supported',
+  506: 'Variant Also Negotiates',
+  507: 'Insufficient Storage',
+  508: 'Loop Detected',
+  510: 'Not Extended',
+  511: 'Network Authentication Required',
+}
 
-/** Size line of a chunk of `bytes` > 0 octets. After the data comes {@link CRLF}. */
-export declare function encodeChunkHead(bytes: number): Uint8Array
-
-/** A whole chunk in one array; copies the data, so for small chunks. `data` is not empty. */
-export declare function encodeChunk(data: Uint8Array): Uint8Array
-
-/** The end of a chunked body, with trailers if any. */
-export declare function encodeLastChunk(trailers: FieldList): Uint8Array
+/** What a client is told beside a status of our own making; empty for a status without a registered phrase. */
+export function reasonPhrase(status: number): string {
+  return PHRASES[status] ?? ''
+}
 
 /** Ends the data of a chunk. Shared: do not write to it. */
-export declare const CRLF: Uint8Array
+export const CRLF: Uint8Array = Uint8Array.of(CR, LF)
+
+const LAST_CHUNK: Uint8Array = Uint8Array.of(0x30, CR, LF, CR, LF)
+
+/** `METHOD target HTTP/1.1` and the fields as given, with the empty line. The caller owns the array. */
+export function encodeRequestHead(method: string, target: string, fields: FieldList): Uint8Array {
+  const version = ' HTTP/1.1'
+  const octets = new Uint8Array(method.length + 1 + target.length + version.length + 2 + fieldBytes(fields) + 2)
+  let at = write(octets, 0, method, TOKEN_OCTET, 'this method')
+  octets[at++] = 0x20
+  at = write(octets, at, target, TARGET_OCTET, 'this target')
+  if (method === '' || target === '') throw new UnsafeHeadError('an empty method or target')
+  at = write(octets, at, version, TEXT_OCTET, version)
+  writeFields(octets, writeLineEnd(octets, at), fields)
+  return octets
+}
+
+/**
+ * `HTTP/1.1 status phrase` with our own phrase, and the fields as given, with the empty line. `status` is 100 to 999.
+ * The caller owns the array.
+ */
+export function encodeResponseHead(status: number, fields: FieldList): Uint8Array {
+  if (!Number.isInteger(status) || status < 100 || status > 999) throw new UnsafeHeadError(`status ${status}`)
+  const line = `HTTP/1.1 ${status} ${reasonPhrase(status)}`
+  const octets = new Uint8Array(line.length + 2 + fieldBytes(fields) + 2)
+  writeFields(octets, writeLineEnd(octets, write(octets, 0, line, TEXT_OCTET, line)), fields)
+  return octets
+}
+
+/** Size line of a chunk of `bytes` > 0 octets; after the data comes {@link CRLF}. The caller owns the array. */
+export function encodeChunkHead(bytes: number): Uint8Array {
+  const octets = new Uint8Array(chunkDigits(bytes) + 2)
+  writeChunkHead(octets, bytes)
+  return octets
+}
+
+/** A whole chunk in one array; copies the data, so for small chunks. `data` is not empty. */
+export function encodeChunk(data: Uint8Array): Uint8Array {
+  const octets = new Uint8Array(chunkDigits(data.length) + 2 + data.length + 2)
+  const at = writeChunkHead(octets, data.length)
+  octets.set(data, at)
+  writeLineEnd(octets, at + data.length)
+  return octets
+}
+
+/** The end of a chunked body, with trailers if any. Without them the array is shared: do not write to it. */
+export function encodeLastChunk(trailers: FieldList): Uint8Array {
+  if (trailers.length === 0) return LAST_CHUNK
+  const octets = new Uint8Array(3 + fieldBytes(trailers) + 2)
+  octets.set(LAST_CHUNK.subarray(0, 3), 0)
+  writeFields(octets, 3, trailers)
+  return octets
+}
+
+function chunkDigits(bytes: number): number {
+  let digits = 1
+  for (let rest = bytes; rest >= 16; rest = Math.floor(rest / 16)) digits++
+  return digits
+}
+
+function writeChunkHead(octets: Uint8Array, bytes: number): number {
+  const end = chunkDigits(bytes)
+  let rest = bytes
+  for (let at = end - 1; at >= 0; at--) {
+    const digit = rest % 16
+    octets[at] = digit < 10 ? 0x30 + digit : 0x57 + digit
+    rest = Math.floor(rest / 16)
+  }
+  return writeLineEnd(octets, end)
+}
+
+/** `name: value CR LF` each. */
+function fieldBytes(fields: FieldList): number {
+  let bytes = 0
+  for (let at = 0; at < fields.length; at++) bytes += fields[at].length + 2
+  return bytes
+}
+
+function writeFields(octets: Uint8Array, start: number, fields: FieldList): void {
+  let at = start
+  for (let i = 0; i < fields.length; i += 2) {
+    if (fields[i] === '') throw new UnsafeHeadError('an empty field name')
+    at = write(octets, at, fields[i], TOKEN_OCTET, 'this field name')
+    octets[at++] = 0x3a
+    octets[at++] = 0x20
+    at = writeLineEnd(octets, write(octets, at, fields[i + 1], TEXT_OCTET, 'this field value'))
+  }
+  writeLineEnd(octets, at)
+}
+
+/** One octet per character, each checked against the class. */
+function write(octets: Uint8Array, start: number, text: string, allowed: Uint8Array, what: string): number {
+  for (let i = 0; i < text.length; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit > 0xff || allowed[unit] === 0) throw new UnsafeHeadError(what)
+    octets[start + i] = unit
+  }
+  return start + text.length
+}
+
+function writeLineEnd(octets: Uint8Array, at: number): number {
+  octets[at] = CR
+  octets[at + 1] = LF
+  return at + 2
+}

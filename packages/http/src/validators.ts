@@ -1,17 +1,126 @@
-import type { FieldList } from './fields.ts'
+import { rulesForPath, rulesForType } from './conditions.ts'
+import { upstreamAcceptEncoding } from './content-coding.ts'
+import {
+  endToEndFields,
+  endToEndTrailers,
+  type FieldList,
+  fieldValue,
+  joinedValue,
+  listElements,
+  listHasToken,
+  removeField,
+  setField,
+  withoutFields,
+} from './fields.ts'
 import type { GateRoute } from './gate.ts'
 import type { RequestHead } from './message.ts'
+import { matchingPath } from './request-target.ts'
+
+/**
+ * Validators and conditions across a route whose content changes (RFC 9110 §8.8, §13).
+ *
+ * The client never sees the origin's tag of changed content but one derived from it and from the rules, so that a
+ * new rule set makes every cached copy stale. On the way up a derived tag becomes the origin's again; a tag that is
+ * not derived from the present rules cannot vouch for anything and its condition goes, where that is safe.
+ */
+
+type RequestParts = Pick<RequestHead, 'method' | 'path' | 'fields'>
 
 /**
  * `remove`: Last-Modified and If-Modified-Since do not cross a changed route, since the origin's date says nothing
- * about our rules. Else the date never lies before the rules': milliseconds since the epoch.
+ * about our rules. `keep`: the date is at least that of the rules (milliseconds since the epoch).
  */
 export type LastModifiedPolicy =
   | { readonly kind: 'remove' }
   | { readonly kind: 'keep'; readonly rulesChangedMs: number }
 
-/** `W/"<orig>-p<hash>"`: weak, and another one as soon as the rules change. */
-export declare function deriveEntityTag(origin: string, ruleSetHash: string): string
+/** `W/"<orig>-p<hash>"` of a weak or strong tag; undefined if that is no entity tag. */
+export function deriveEntityTag(origin: string, ruleSetHash: string): string | undefined {
+  const opaque = opaqueTag(origin)
+  return opaque === undefined ? undefined : `W/"${opaque}-p${ruleSetHash}"`
+}
+
+/** A tag a client sent: derived with the present rules, with others, or not derived at all. */
+export type TagOrigin =
+  | { readonly kind: 'current' | 'stale' /** The origin's, as a strong tag. */; readonly originTag: string }
+  | { readonly kind: 'foreign' }
+
+const HASH_CHARACTERS = 16
+
+/** The inverse of {@link deriveEntityTag}. Whether the origin's tag was weak is lost; comparing allows for that. */
+export function resolveEntityTag(tag: string, ruleSetHash: string): TagOrigin {
+  const opaque = opaqueTag(tag)
+  const split = (opaque ?? '').length - HASH_CHARACTERS - 2
+  if (opaque === undefined || split < 0 || !tag.startsWith('W/') || opaque.slice(split, split + 2) !== '-p') {
+    return { kind: 'foreign' }
+  }
+  const hash = opaque.slice(split + 2)
+  if (!isLowerHex(hash)) return { kind: 'foreign' }
+  return { kind: hash === ruleSetHash ? 'current' : 'stale', originTag: `"${opaque.slice(0, split)}"` }
+}
+
+/** What stands between the quotes of `"..."` or `W/"..."` (RFC 9110 §8.8.3). */
+function opaqueTag(tag: string): string | undefined {
+  const opaque = tag.startsWith('W/') ? tag.slice(2) : tag
+  if (opaque.length < 2 || !opaque.startsWith('"') || opaque.indexOf('"', 1) !== opaque.length - 1) return undefined
+  return opaque.slice(1, -1)
+}
+
+function isLowerHex(text: string): boolean {
+  for (let i = 0; i < text.length; i++) if (!'0123456789abcdef'.includes(text[i])) return false
+  return true
+}
+
+/**
+ * Elements of a list of entity tags. Unlike other lists, a backslash is an ordinary character in a tag
+ * (RFC 9110 §8.8.3), so commas are looked for with the quotes alone.
+ */
+function entityTags(value: string): string[] {
+  const tags: string[] = []
+  let at = 0
+  while (at < value.length) {
+    const quote = value.indexOf('"', at)
+    const comma = value.indexOf(',', at)
+    const close = quote < 0 || (comma >= 0 && comma < quote) ? -1 : value.indexOf('"', quote + 1)
+    const separator = close < 0 ? comma : value.indexOf(',', close)
+    const end = separator < 0 ? value.length : separator
+    const tag = value.slice(at, end).trim()
+    if (tag !== '') tags.push(tag)
+    at = end + 1
+  }
+  return tags
+}
+
+/**
+ * If-None-Match for the origin, or undefined to leave the condition out. A safe method loses the tags that cannot
+ * vouch for present content: the answer is then a full one. An unsafe method keeps every tag, translated if derived
+ * from whatever rules: fewer tags would let through what the client wanted to prevent.
+ */
+export function translateIfNoneMatch(value: string, ruleSetHash: string, safe: boolean): string | undefined {
+  if (value === '*') return value
+  const sent: string[] = []
+  for (const tag of entityTags(value)) {
+    const resolved = resolveEntityTag(tag, ruleSetHash)
+    if (resolved.kind === 'foreign') {
+      if (!safe) sent.push(tag)
+    } else if (resolved.kind === 'current' || !safe) sent.push(resolved.originTag)
+  }
+  return sent.length === 0 ? undefined : sent.join(', ')
+}
+
+/**
+ * If-Match for the origin, or undefined if no tag is derived from the present rules: then the condition is false
+ * (412), for it must never be dropped (a lost update).
+ */
+export function translateIfMatch(value: string, ruleSetHash: string): string | undefined {
+  if (value === '*') return value
+  const sent: string[] = []
+  for (const tag of entityTags(value)) {
+    const resolved = resolveEntityTag(tag, ruleSetHash)
+    if (resolved.kind === 'current') sent.push(resolved.originTag)
+  }
+  return sent.length === 0 ? undefined : sent.join(', ')
+}
 
 /** The fields to send upstream, or the status to answer without asking (412: a tag we cannot translate). */
 export type UpstreamRequestFields =
@@ -19,18 +128,136 @@ export type UpstreamRequestFields =
   | { readonly kind: 'answer'; readonly status: 412 }
 
 /**
- * End-to-end fields of a request on its way up. Where a rule may change the response (some rule holds for the path and
- * the request is not plainly for media), Accept-Encoding is narrowed, Range and If-Range go, and conditions are
- * translated to the origin's validators. Elsewhere only hop-by-hop fields go. Host is kept as sent; the caller sets it
- * and adds Via and X-Forwarded-*.
+ * End-to-end fields of a request on its way up. Where a rule may change the response, Accept-Encoding is narrowed,
+ * Range and If-Range go (a range of the origin's octets is none of ours), and conditions are translated. Elsewhere
+ * only hop-by-hop fields go. Host stays as sent; the caller sets it, and adds framing, Via and X-Forwarded-*.
  */
-export declare function upstreamRequestFields(
-  request: Pick<RequestHead, 'method' | 'path' | 'fields'>,
-  route: GateRoute,
-): UpstreamRequestFields
+export function upstreamRequestFields(request: RequestParts, route: GateRoute): UpstreamRequestFields {
+  const fields = endToEndFields(request.fields)
+  if (!mayRewrite(request, route)) return { kind: 'send', fields }
+  setField(fields, 'Accept-Encoding', upstreamAcceptEncoding(request.fields, route.codings))
+  removeField(fields, 'range')
+  removeField(fields, 'if-range')
 
-/** Whether a rule may change the response to this request, as far as the request tells. */
-export declare function mayRewrite(request: Pick<RequestHead, 'method' | 'path' | 'fields'>, route: GateRoute): boolean
+  const safe = request.method === 'GET' || request.method === 'HEAD'
+  const ifMatch = joinedValue(fields, 'if-match')
+  if (ifMatch !== undefined) {
+    const translated = translateIfMatch(ifMatch, route.ruleSetHash)
+    if (translated === undefined) return { kind: 'answer', status: 412 }
+    setField(fields, 'If-Match', translated)
+  }
+  const ifNoneMatch = joinedValue(fields, 'if-none-match')
+  if (ifNoneMatch !== undefined) {
+    const translated = translateIfNoneMatch(ifNoneMatch, route.ruleSetHash, safe)
+    if (translated === undefined) removeField(fields, 'if-none-match')
+    else setField(fields, 'If-None-Match', translated)
+  }
+  const modifiedSince = fieldValue(fields, 'if-modified-since')
+  if (modifiedSince !== undefined && !mayKeepModifiedSince(modifiedSince, route.lastModified)) {
+    removeField(fields, 'if-modified-since')
+  }
+  return { kind: 'send', fields }
+}
 
-/** Trailers of a changed body: without digests of what the origin sent, and end-to-end only. */
-export declare function changedTrailers(trailers: FieldList): string[]
+function mayKeepModifiedSince(value: string, policy: LastModifiedPolicy): boolean {
+  return policy.kind === 'keep' && Date.parse(value) >= wholeSecondAfter(policy.rulesChangedMs)
+}
+
+/** Dates have no fractions: rounded up, so that a copy made in the second of the change counts as older. */
+function wholeSecondAfter(ms: number): number {
+  return Math.ceil(ms / 1_000) * 1_000
+}
+
+/**
+ * Whether a rule may change the response to this request, as far as the request tells: some rule holds for the path,
+ * `no-transform` does not stand in the way, and it is not plainly a request for media that no such rule wants. Those
+ * keep ranges and validators.
+ */
+export function mayRewrite(request: RequestParts, route: GateRoute): boolean {
+  const active = rulesForPath(route.conditions, request.path)
+  if (active === undefined) return false
+  if (!route.ignoreNoTransform && forbidsTransform(request.fields)) return false
+  const type = typeAskedFor(request)
+  return type === undefined || rulesForType(route.conditions, active, type) !== undefined
+}
+
+/** `Cache-Control: no-transform` (RFC 9111 §5.2.1.6, §5.2.2.6). */
+export function forbidsTransform(fields: FieldList): boolean {
+  const value = joinedValue(fields, 'cache-control')
+  return value !== undefined && listHasToken(value, 'no-transform')
+}
+
+/** Sec-Fetch-Dest where it names one family of types. `image` does not: SVG is text. */
+const TYPE_BY_DESTINATION: ReadonlyMap<string, string> = new Map([
+  ['audio', 'audio/mpeg'],
+  ['video', 'video/mp4'],
+  ['font', 'font/woff2'],
+])
+
+/** Extensions of files that are large or fetched in ranges, and never text. */
+const TYPE_BY_EXTENSION: ReadonlyMap<string, string> = new Map([
+  ...['mp4', 'm4v', 'webm', 'mkv', 'mov', 'avi', 'ogv'].map((name): [string, string] => [name, 'video/mp4']),
+  ...['mp3', 'm4a', 'aac', 'oga', 'ogg', 'opus', 'wav', 'flac'].map((name): [string, string] => [name, 'audio/mpeg']),
+  ...['png', 'jpg', 'jpeg', 'gif', 'webp', 'avif', 'ico'].map((name): [string, string] => [name, 'image/png']),
+  ...['woff', 'woff2', 'ttf', 'otf'].map((name): [string, string] => [name, 'font/woff2']),
+  ...['zip', '7z', 'rar', 'gz', 'tgz', 'bz2', 'xz', 'zst'].map((name): [string, string] => [name, 'application/zip']),
+  ...['iso', 'img', 'dmg', 'exe', 'msi', 'deb', 'rpm', 'apk', 'jar', 'bin', 'wasm'].map((name): [string, string] => [
+    name,
+    'application/octet-stream',
+  ]),
+  ['pdf', 'application/pdf'],
+])
+
+function typeAskedFor(request: RequestParts): string | undefined {
+  const destination = fieldValue(request.fields, 'sec-fetch-dest')
+  const type = destination === undefined ? undefined : TYPE_BY_DESTINATION.get(destination)
+  if (type !== undefined) return type
+  const path = matchingPath(request.path)
+  const dot = path.lastIndexOf('.')
+  return dot < 0 ? undefined : TYPE_BY_EXTENSION.get(path.slice(dot + 1).toLowerCase())
+}
+
+/** Digests of what the origin sent (RFC 9530, RFC 3230, RFC 1864). */
+const DIGESTS: ReadonlySet<string> = new Set(['content-md5', 'digest', 'content-digest', 'repr-digest'])
+
+/** Trailers of a changed body: end-to-end, without digests of what the origin sent. */
+export function changedTrailers(trailers: FieldList): string[] {
+  return withoutFields(endToEndTrailers(trailers), DIGESTS)
+}
+
+/**
+ * End-to-end fields of a response whose content is, or in a 304 and for HEAD would have been, changed: own entity tag,
+ * `Vary: Accept-Encoding`, no digests, ranges or dates of the origin's. Content-Encoding is left to the caller.
+ */
+export function changedResponseFields(response: FieldList, route: GateRoute): string[] {
+  const fields = withoutFields(endToEndFields(response), DIGESTS)
+  removeField(fields, 'accept-ranges')
+  const tag = fieldValue(fields, 'etag')
+  if (tag !== undefined) {
+    const derived = deriveEntityTag(tag, route.ruleSetHash)
+    if (derived === undefined) removeField(fields, 'etag')
+    else setField(fields, 'ETag', derived)
+  }
+  const modified = fieldValue(fields, 'last-modified')
+  if (modified !== undefined) {
+    const date = changedDate(modified, route.lastModified)
+    if (date === undefined) removeField(fields, 'last-modified')
+    else setField(fields, 'Last-Modified', date)
+  }
+  appendVary(fields)
+  return fields
+}
+
+function changedDate(modified: string, policy: LastModifiedPolicy): string | undefined {
+  const originMs = Date.parse(modified)
+  if (policy.kind === 'remove' || Number.isNaN(originMs)) return undefined
+  return new Date(Math.max(originMs, wholeSecondAfter(policy.rulesChangedMs))).toUTCString()
+}
+
+function appendVary(fields: string[]): void {
+  const vary = joinedValue(fields, 'vary')
+  if (vary === undefined) fields.push('Vary', 'Accept-Encoding')
+  else if (!listHasToken(vary, 'accept-encoding') && !listHasToken(vary, '*')) {
+    setField(fields, 'Vary', listElements(vary).concat('Accept-Encoding').join(', '))
+  }
+}

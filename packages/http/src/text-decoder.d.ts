@@ -1,0 +1,4 @@
+/** The part of the WHATWG Encoding API that is used here; every runtime has it. */
+declare class TextDecoder {
+  decode(input: Uint8Array): string
+}
