@@ -1,20 +1,9 @@
-import { type ConditionSet, rulesForPath, rulesForStatus, rulesForType } from './conditions.ts'
+import { rulesForPath, rulesForStatus, rulesForType } from './conditions.ts'
 import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
 import { endToEndFields, type FieldList, fieldValue, parseMediaType, removeField, setField } from './fields.ts'
+import type { GateRoute } from './gate-route.ts'
 import type { RequestHead, ResponseHead } from './message.ts'
-import { changedResponseFields, forbidsTransform, type LastModifiedPolicy, mayRewrite } from './validators.ts'
-
-/** What the gate needs to know of a route. Immutable, made once per configuration. */
-export interface GateRoute {
-  readonly conditions: ConditionSet
-  /** Hash of the rule set, part of derived entity tags: lower-case hexadecimal, 16 characters. */
-  readonly ruleSetHash: string
-  /** Change content although a message says `no-transform`. */
-  readonly ignoreNoTransform: boolean
-  readonly lastModified: LastModifiedPolicy
-  /** Codings the runtime can decode and make, best first. */
-  readonly codings: readonly Coding[]
-}
+import { changedResponseFields, forbidsTransform, mayRewrite } from './validators.ts'
 
 /** Why a response was passed on unchanged; a closed set, it goes into events and metrics. */
 export type PassReason =

@@ -12,7 +12,7 @@ import {
   setField,
   withoutFields,
 } from './fields.ts'
-import type { GateRoute } from './gate.ts'
+import type { GateRoute, LastModifiedPolicy } from './gate-route.ts'
 import type { RequestHead } from './message.ts'
 import { matchingPath } from './request-target.ts'
 
@@ -25,14 +25,6 @@ import { matchingPath } from './request-target.ts'
  */
 
 type RequestParts = Pick<RequestHead, 'method' | 'path' | 'fields'>
-
-/**
- * `remove`: Last-Modified and If-Modified-Since do not cross a changed route, since the origin's date says nothing
- * about our rules. `keep`: the date is at least that of the rules (milliseconds since the epoch).
- */
-export type LastModifiedPolicy =
-  | { readonly kind: 'remove' }
-  | { readonly kind: 'keep'; readonly rulesChangedMs: number }
 
 /** `W/"<orig>-p<hash>"` of a weak or strong tag; undefined if that is no entity tag. */
 export function deriveEntityTag(origin: string, ruleSetHash: string): string | undefined {

@@ -1,0 +1,22 @@
+import type { ConditionSet } from './conditions.ts'
+import type { Coding } from './content-coding.ts'
+
+/**
+ * `remove`: Last-Modified and If-Modified-Since do not cross a changed route, since the origin's date says nothing
+ * about our rules. `keep`: the date is at least that of the rules (milliseconds since the epoch).
+ */
+export type LastModifiedPolicy =
+  | { readonly kind: 'remove' }
+  | { readonly kind: 'keep'; readonly rulesChangedMs: number }
+
+/** What the gate needs to know of a route. Immutable, made once per configuration. */
+export interface GateRoute {
+  readonly conditions: ConditionSet
+  /** Hash of the rule set, part of derived entity tags: lower-case hexadecimal, 16 characters. */
+  readonly ruleSetHash: string
+  /** Change content although a message says `no-transform`. */
+  readonly ignoreNoTransform: boolean
+  readonly lastModified: LastModifiedPolicy
+  /** Codings the runtime can decode and make, best first. */
+  readonly codings: readonly Coding[]
+}
