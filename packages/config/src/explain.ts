@@ -27,13 +27,15 @@ export function explainAgainst(schema: Schema, value: unknown, base: ConfigPath 
 function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigPath): Explanation[] {
   const path = [...base, ...issue.path.filter((step) => typeof step !== 'symbol')]
   const value = valueAt(root, issue.path)
-  const at = schemaAt(schema, issue.path)
+  const at = schemaAt(schema, issue.path, root)
   const one = (message: string, hint?: string): Explanation[] => [found(path, message, hint)]
   switch (issue.code) {
     case 'invalid_union':
       return explainUnion(at, value, path)
     case 'unrecognized_keys': {
-      const known = at instanceof z.ZodObject ? Object.keys(at.shape) : []
+      // A union whose other members are out of the question hands on what the remaining one says.
+      const mapping = at === ruleSchema ? schemaOfRule(value) : at
+      const known = mapping instanceof z.ZodObject ? Object.keys(mapping.shape) : []
       return issue.keys.map((key) => {
         const meant = nearMiss(key, known)
         let hint = `known here: ${known.join(', ')}`
@@ -148,10 +150,11 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
   return value
 }
 
-/** The schema that stands at `path`; undefined below a union, which explains itself. */
-function schemaAt(root: Schema, path: readonly PropertyKey[]): Schema | undefined {
+/** The schema that stands at `path`, of a rule the one of its kind; undefined where nothing is known. */
+function schemaAt(root: Schema, path: readonly PropertyKey[], rootValue: unknown): Schema | undefined {
   let schema: Schema | undefined = unwrapped(root)
-  for (const step of path) {
+  for (const [index, step] of path.entries()) {
+    if (schema === ruleSchema) schema = schemaOfRule(valueAt(rootValue, path.slice(0, index)))
     if (schema instanceof z.ZodObject) {
       const shape: Readonly<Record<PropertyKey, Schema>> = schema.shape
       schema = Object.hasOwn(shape, step) ? shape[step] : undefined
@@ -161,6 +164,12 @@ function schemaAt(root: Schema, path: readonly PropertyKey[]): Schema | undefine
     schema = unwrapped(schema)
   }
   return schema
+}
+
+function schemaOfRule(value: unknown): Schema | undefined {
+  if (typeof value !== 'object' || value === null) return undefined
+  const kind = Object.keys(value).find(isRuleKind)
+  return kind === undefined ? undefined : RULE_KINDS[kind]
 }
 
 /** The schema below defaults and optionals. */

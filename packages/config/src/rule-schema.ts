@@ -35,7 +35,10 @@ export type OneOrMore<T> = T | readonly T[]
 /** Longest pattern, text or replacement that a rule may have, in UTF-16 code units. */
 export const MAX_RULE_TEXT_CHARACTERS: number = 1_048_576
 
-const ruleText = z.string().max(MAX_RULE_TEXT_CHARACTERS)
+const ruleText = z
+  .string()
+  .max(MAX_RULE_TEXT_CHARACTERS)
+  .regex(/^\P{Surrogate}*$/u, 'has half of a surrogate pair; write the character itself or \\U and eight digits')
 
 const mediaType = z
   .string()
@@ -94,7 +97,7 @@ const textRuleSchema: z.ZodType<RawTextRule> = z
     with: ruleText.describe("What to write instead. No character in it is special; `''` deletes the text."),
     flags: z
       .string()
-      .regex(/^[i\s]*$/, 'a text rule knows the flag i only; use regex for others')
+      .regex(/^[i\s]*$/, 'has a flag that text rules do not know; they know i only')
       .exactOptional()
       .describe('`i` finds the text in any letter case.'),
     ...conditionsAndLimits,
@@ -113,7 +116,7 @@ const regexRuleSchema: z.ZodType<RawRegexRule> = z
     ),
     flags: z
       .string()
-      .regex(/^[imsx\s]*$/, 'knows the flags i, m, s and x')
+      .regex(/^[imsx\s]*$/, 'has an unknown flag; there are i, m, s and x')
       .exactOptional()
       .describe(
         '`i` any letter case, `m` `^` and `$` at every line, `s` `.` takes a newline too, `x` blanks and comments in ' +
