@@ -187,7 +187,7 @@ http {
 function prexyArgs(root: string, definition: ProxyDefinition, originPort: number, port: number): string[] {
   const rules = definition.rules.flatMap((rule) => ['--text', literal(rule), '--with', rule.with])
   const entry = join(root, 'apps/prexy/bin/prexy.mjs')
-  return [entry, `http://127.0.0.1:${originPort}`, '--listen', String(port), ...rules]
+  return [entry, `http://127.0.0.1:${originPort}`, '--listen', `127.0.0.1:${port}`, '--log', 'off', ...rules]
 }
 
 function freePort(): Promise<number> {
