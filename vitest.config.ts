@@ -8,6 +8,7 @@ export default defineConfig({
       'packages/*/test/**/*.test.ts',
       'apps/*/test/**/*.test.ts',
       'testing/**/*.test.ts',
+      'bench/test/**/*.test.ts',
       'tools/test/**/*.test.ts',
     ],
     maxWorkers: 2,

@@ -31,6 +31,12 @@ async function suites(options) {
   return (await import('./suites.mjs')).runSuites(ROOT, options)
 }
 
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  process.stderr.write(`prexy: needs Node.js 20.19 or later; this is ${process.versions.node}\n`)
+  process.exit(2)
+}
+
 const [name = '', ...args] = process.argv.slice(2)
 const job = Object.hasOwn(JOBS, name) ? JOBS[name] : undefined
 if (job === undefined) {
