@@ -13,21 +13,68 @@ export interface RewriteOptions {
   readonly compat?: 'nginx'
 }
 
-export interface RawRoute {
-  readonly host?: OneOrMore<string>
-  readonly path?: OneOrMore<string>
-  readonly upstream: string
+/** What the file may say for itself and a route for its requests. */
+interface RawServing {
   readonly rules?: readonly RawRule[]
   readonly rewrite?: RewriteOptions
+  readonly preserveHost?: boolean
+  readonly ignoreNoTransform?: boolean
+  readonly lastModified?: 'remove' | 'keep'
 }
 
-/** The file as it stands, defaults filled in. */
-export interface RawConfig {
+export interface RawUpstream {
+  readonly url: string
+  readonly maxConnections?: number
+  readonly maxIdleConnections?: number
+  readonly maxWaiting?: number
+}
+
+export interface RawRoute extends RawServing {
+  readonly name?: string
+  readonly host?: OneOrMore<string>
+  readonly path?: OneOrMore<string>
+  readonly upstream: string | RawUpstream
+}
+
+/** Names of timeouts, all in milliseconds. */
+export type TimeoutName =
+  | 'clientHeadersMs'
+  | 'clientBodyMs'
+  | 'clientIdleMs'
+  | 'clientWriteMs'
+  | 'upstreamQueueMs'
+  | 'upstreamConnectMs'
+  | 'upstreamWriteMs'
+  | 'upstreamHeadersMs'
+  | 'upstreamBodyMs'
+  | 'upstreamIdleMs'
+  | 'drainMs'
+
+export type Timeouts = Readonly<Partial<Record<TimeoutName, number>>>
+
+export interface RequestLimits {
+  readonly maxTargetBytes?: number
+  readonly maxHeaderBytes?: number
+  readonly maxHeaderCount?: number
+  readonly maxBodyBytes?: number
+}
+
+export interface Limits {
+  readonly maxConnections?: number
+  readonly maxDecodedBytes?: number
+  readonly request?: RequestLimits
+  readonly response?: Omit<RequestLimits, 'maxTargetBytes'>
+}
+
+/** The file as it stands. What it does not say is left to those who know a default. */
+export interface RawConfig extends RawServing {
   readonly listen: OneOrMore<number | string>
-  readonly upstream?: string
+  readonly upstream?: string | RawUpstream
   readonly rules: readonly RawRule[]
   readonly rewrite: RewriteOptions
   readonly routes: readonly RawRoute[]
+  readonly timeouts: Timeouts
+  readonly limits: Limits
   readonly log: 'text' | 'json' | 'off'
 }
 
@@ -41,10 +88,45 @@ const listenAddress = z.union([
     ),
 ])
 
-const upstreamUrl = z
-  .string()
-  .regex(/^http:\/\/[^\s/?#@]+\/?$/, 'is no address of an upstream; write it like http://127.0.0.1:9000')
-  .describe('Where requests go: scheme, host and port of the origin server, `http://127.0.0.1:9000`.')
+const upstreamUrl = z.string().superRefine((url, context) => {
+  const message = upstreamFault(url)
+  if (message !== undefined) context.addIssue({ code: 'custom', message })
+})
+
+const ORIGIN = /^http:\/\/([^\s/?#@:[\]]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(\/?)$/i
+
+function upstreamFault(url: string): string | undefined {
+  if (ORIGIN.test(url)) return undefined
+  const shown = JSON.stringify(url)
+  if (/^https:/i.test(url)) return `${shown} is https; prexy speaks plain http to upstreams`
+  if (/^https?:\/\/[^/]*@/i.test(url)) return `${shown} has a user name; an upstream is scheme, host and port`
+  if (/^http:\/\/[^/]+[/?#]/i.test(url)) return `${shown} has a path; an upstream is scheme, host and port`
+  return `${shown} is no address of an upstream; write it like http://127.0.0.1:9000`
+}
+
+const connectionCount = z.int().min(1).max(65_535)
+
+const upstreamSchema: z.ZodType<string | RawUpstream> = z.union([
+  upstreamUrl,
+  z.strictObject({
+    url: upstreamUrl.describe('Scheme, host and port of the origin server, `http://127.0.0.1:9000`.'),
+    maxConnections: connectionCount
+      .exactOptional()
+      .describe('Connections to this upstream at one time; more requests wait.'),
+    maxIdleConnections: z
+      .int()
+      .min(0)
+      .max(65_535)
+      .exactOptional()
+      .describe('Connections that are kept for later requests; 0 closes each after its response.'),
+    maxWaiting: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .exactOptional()
+      .describe('Requests that may wait for a connection; one more is answered 503.'),
+  }),
+])
 
 /** How a rule set is run, for the whole file or one route. */
 export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
@@ -54,27 +136,27 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
       .exactOptional()
       .describe(
         'Which of several matches at one place wins: `first`, that of the earliest rule, as Perl would choose it, or ' +
-          '`longest`, the one that takes most text. Without it: `first`.',
+          '`longest`, the one that takes most text.',
       ),
     mode: z
       .enum(['text', 'octet'])
       .exactOptional()
       .describe(
         '`text`: patterns match characters of UTF-8. `octet`: patterns match single bytes; a rule stands for the bytes ' +
-          'of its UTF-8 form. Without it: `text`.',
+          'of its UTF-8 form.',
       ),
     maxHeldBytes: z
       .int()
       .min(4)
       .max(1_073_741_824)
       .exactOptional()
-      .describe('How many bytes of one response may wait for the end of a possible match. Without it: 65536.'),
+      .describe('How many bytes of one response may wait for the end of a possible match.'),
     overflow: z
       .enum(['skip', 'passthrough', 'abort'])
       .exactOptional()
       .describe(
         'What happens at that limit: `skip` lets the waiting text go as it is and searches on behind it, `passthrough` ' +
-          'lets the rest of the response go unchanged, `abort` breaks the response off. Without it: `skip`.',
+          'lets the rest of the response go unchanged, `abort` breaks the response off.',
       ),
     compat: z
       .literal('nginx')
@@ -87,8 +169,33 @@ const hostPattern = z
   .string()
   .regex(/^(\*\.)?[^\s/:*?#@]+$/, 'is no host; write it like www.example.org or *.example.org, without scheme and port')
 
+const servingFields = {
+  preserveHost: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      '`true` sends the Host that the client named to the upstream; otherwise it is the address of the upstream.',
+    ),
+  ignoreNoTransform: z
+    .boolean()
+    .exactOptional()
+    .describe('`true` rewrites also responses that say `Cache-Control: no-transform`.'),
+  lastModified: z
+    .enum(['remove', 'keep'])
+    .exactOptional()
+    .describe(
+      'What becomes of Last-Modified on rewritten responses: `remove`, since it says nothing about the rules, or `keep`.',
+    ),
+} as const
+
 export const routeSchema: z.ZodType<RawRoute> = z
   .strictObject({
+    name: z
+      .string()
+      .min(1)
+      .max(100)
+      .exactOptional()
+      .describe('What the log calls the route. Without it: its host and path.'),
     host: oneOrMore(hostPattern)
       .exactOptional()
       .describe('Host names that the route serves, exact or `*.example.org` for every name below. Without it: any.'),
@@ -98,13 +205,88 @@ export const routeSchema: z.ZodType<RawRoute> = z
         'Paths that the route serves: `*` stands for any characters within a segment, `**` across segments, `?` for ' +
           'one character. Without it: every path.',
       ),
-    upstream: upstreamUrl,
+    upstream: upstreamSchema.describe(
+      'Where the requests go: `http://127.0.0.1:9000`, or a mapping with `url` and limits.',
+    ),
     rules: ruleListSchema.exactOptional().describe('The rules of this route. Without it: those of the file.'),
     rewrite: rewriteOptionsSchema
       .exactOptional()
       .describe('How the rules of this route are applied; what is not said here is taken from the file.'),
+    ...servingFields,
   })
   .describe('Which requests go where, and what is rewritten in their responses.')
+
+/** Longest timeout, a day: beyond it a number is a slip. */
+const milliseconds = z.int().min(1).max(86_400_000)
+
+const timeoutsSchema: z.ZodType<Timeouts> = z
+  .strictObject({
+    clientHeadersMs: milliseconds
+      .exactOptional()
+      .describe('From the first byte of a request to the end of its header fields; then it is answered 408.'),
+    clientBodyMs: milliseconds
+      .exactOptional()
+      .describe('How long a request body may stand still; then the request is answered 408.'),
+    clientIdleMs: milliseconds.exactOptional().describe('How long a client connection is kept between requests.'),
+    clientWriteMs: milliseconds
+      .exactOptional()
+      .describe('How long a client may take nothing of a response; then its connection is reset.'),
+    upstreamQueueMs: milliseconds
+      .exactOptional()
+      .describe('How long a request waits for a free upstream connection; then it is answered 503.'),
+    upstreamConnectMs: milliseconds
+      .exactOptional()
+      .describe('How long connecting to the upstream may take; then the request is answered 504.'),
+    upstreamWriteMs: milliseconds
+      .exactOptional()
+      .describe('How long the upstream may take nothing of a request body; then the request is answered 504.'),
+    upstreamHeadersMs: milliseconds
+      .exactOptional()
+      .describe('From the end of the request to the head of the response; then the request is answered 504.'),
+    upstreamBodyMs: milliseconds
+      .exactOptional()
+      .describe('How long a response body may stand still; then the response is broken off.'),
+    upstreamIdleMs: milliseconds
+      .exactOptional()
+      .describe('How long an upstream connection is kept for later requests.'),
+    drainMs: milliseconds.exactOptional().describe('How long exchanges under way may go on after SIGTERM or SIGINT.'),
+  })
+  .describe('How long things may take, in milliseconds.')
+
+const bytes = z.int().min(1).max(Number.MAX_SAFE_INTEGER)
+const headerBytes = z.int().min(256).max(16_777_216)
+const headerCount = z.int().min(1).max(10_000)
+
+const limitsSchema: z.ZodType<Limits> = z
+  .strictObject({
+    maxConnections: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .exactOptional()
+      .describe('Client connections per address; one more is closed at once.'),
+    maxDecodedBytes: bytes
+      .exactOptional()
+      .describe('Bytes that one compressed response may unpack to; beyond it the response is broken off.'),
+    request: z
+      .strictObject({
+        maxTargetBytes: headerBytes.exactOptional().describe('Path and query of a request; beyond it 414.'),
+        maxHeaderBytes: headerBytes.exactOptional().describe('All header lines of a request; beyond it 431.'),
+        maxHeaderCount: headerCount.exactOptional().describe('Header lines of a request; beyond it 431.'),
+        maxBodyBytes: bytes.exactOptional().describe('Body of a request; beyond it 413.'),
+      })
+      .exactOptional()
+      .describe('What a client may send in one request.'),
+    response: z
+      .strictObject({
+        maxHeaderBytes: headerBytes.exactOptional().describe('All header lines of a response; beyond it 502.'),
+        maxHeaderCount: headerCount.exactOptional().describe('Header lines of a response; beyond it 502.'),
+        maxBodyBytes: bytes.exactOptional().describe('Body of a response; beyond it the response is broken off.'),
+      })
+      .exactOptional()
+      .describe('What an upstream may send in one response.'),
+  })
+  .describe('How large and how many things may be.')
 
 export const configSchema: z.ZodType<RawConfig> = z
   .strictObject({
@@ -114,17 +296,24 @@ export const configSchema: z.ZodType<RawConfig> = z
         'Where prexy listens: a port (on every address of the machine), `host:port`, or a list of them. Port 0 takes ' +
           'a free one.',
       ),
-    upstream: upstreamUrl
+    upstream: upstreamSchema
       .exactOptional()
-      .describe('Where every request goes that no entry of `routes` takes: `http://127.0.0.1:9000`.'),
+      .describe(
+        'Where every request goes that no entry of `routes` takes: `http://127.0.0.1:9000`, or a mapping with `url` ' +
+          'and limits.',
+      ),
     rules: ruleListSchema
       .default([])
       .describe('What is searched and replaced in responses, for every route without rules of its own.'),
     rewrite: rewriteOptionsSchema.default({}),
     routes: z
       .array(routeSchema)
+      .readonly()
       .default([])
       .describe('Which requests go where. The first entry whose host and path fit takes the request.'),
+    ...servingFields,
+    timeouts: timeoutsSchema.default({}),
+    limits: limitsSchema.default({}),
     log: z
       .enum(['text', 'json', 'off'])
       .default('text')

@@ -55,6 +55,10 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
       if (issue.expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
         return one(`expected ${wanted}, got ${nounOf(value)}`, `put it in quotes: '${String(value)}'`)
       }
+      if (typeof value === 'string') {
+        const number = withoutUnit(value, String(path.at(-1)))
+        if (number !== undefined) return one(`expected ${wanted}, got a text`, `write the number alone: ${number}`)
+      }
       return one(`expected ${wanted}, got ${nounOf(value)}`)
     }
     case 'invalid_value': {
@@ -232,6 +236,22 @@ function sampleFor(schema: Schema | undefined): string {
     default:
       return '...'
   }
+}
+
+const MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000 }
+const BYTES: Readonly<Record<string, number>> = { b: 1, k: 2 ** 10, m: 2 ** 20, g: 2 ** 30 }
+
+/** What `10s` or `64k` would be in the unit that the name of the field `key` ends in. */
+function withoutUnit(text: string, key: string): number | undefined {
+  const match = /^(\d{1,12})\s*([a-z]{1,3})$/i.exec(text)
+  if (match === null) return undefined
+  const unit = match[2].toLowerCase()
+  const factor = key.endsWith('Ms')
+    ? MILLISECONDS[unit]
+    : key.endsWith('Bytes')
+      ? BYTES[unit.replace(/(?<=.)i?b$/, '')]
+      : undefined
+  return factor === undefined ? undefined : Number(match[1]) * factor
 }
 
 /** The value as it would stand in YAML, cut to a length that fits a line. */

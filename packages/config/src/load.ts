@@ -1,7 +1,15 @@
 /** From the text of a file to plain data: every problem at once, and a way back from each rule to its place. */
 import type { z } from 'zod'
-import { configSchema, type RawConfig, type RawRoute, type RewriteOptions } from './config-schema.ts'
-import { explainAgainst } from './explain.ts'
+import {
+  configSchema,
+  type Limits,
+  type RawConfig,
+  type RawRoute,
+  type RawUpstream,
+  type RewriteOptions,
+  type Timeouts,
+} from './config-schema.ts'
+import { type Explanation, explainAgainst } from './explain.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, sortProblems } from './problem.ts'
 import {
   type OneOrMore,
@@ -42,20 +50,36 @@ export interface ListenAddress {
   readonly port: number
 }
 
+export interface UpstreamAddress {
+  /** Name or address; an IPv6 address without brackets. */
+  readonly host: string
+  readonly port: number
+  readonly maxConnections?: number
+  readonly maxIdleConnections?: number
+  readonly maxWaiting?: number
+}
+
 export interface RouteConfig {
+  /** Unique. */
+  readonly name: string
   /** Lower case, exact or `*.` and a name; empty for any. */
   readonly hosts: readonly string[]
   /** Path globs; empty for any. */
   readonly paths: readonly string[]
-  readonly upstream: URL
+  readonly upstream: UpstreamAddress
   readonly ruleList: RuleList
+  readonly preserveHost?: boolean
+  readonly ignoreNoTransform?: boolean
+  readonly lastModified?: 'remove' | 'keep'
 }
 
-/** What a configuration file says, defaults filled in. */
+/** What a configuration file says. Where it says nothing, the parts concerned have their defaults. */
 export interface Config {
   readonly listen: readonly ListenAddress[]
   /** In order; the first that fits takes the request. */
   readonly routes: readonly RouteConfig[]
+  readonly timeouts: Timeouts
+  readonly limits: Limits
   readonly log: RawConfig['log']
 }
 
@@ -80,10 +104,33 @@ export function loadConfig(text: string, file: string): Loaded<Config> {
     return { value: undefined, problems: sortProblems(problems), source, ruleLists }
   }
   const config = provision(parsed.data)
-  problems.push(...crossCheck(parsed.data, source))
+  for (const { severity, path, message, hint } of crossCheck(parsed.data)) {
+    problems.push({ severity, position: source.positionOf(path), path: formatPath(path), message, hint })
+  }
   const value = problems.some((problem) => problem.severity === 'error') ? undefined : config
   const ruleLists = [...new Set(config.routes.map((route) => route.ruleList))]
   return { value, problems: sortProblems(problems), source, ruleLists }
+}
+
+/** A configuration that was put together elsewhere, as the command line does; what is wrong has no place in a file. */
+export function configFromValue(value: unknown): {
+  readonly value: Config | undefined
+  readonly problems: readonly Pick<ConfigProblem, 'path' | 'message' | 'hint'>[]
+} {
+  const parsed = configSchema.safeParse(value)
+  if (parsed.success) {
+    const problems = crossCheck(parsed.data)
+    return { value: problems.length === 0 ? provision(parsed.data) : undefined, problems: problems.map(withoutPlace) }
+  }
+  return { value: undefined, problems: explainAgainst(configSchema, value).map(withoutPlace) }
+}
+
+function withoutPlace({ path, message, hint }: Pick<Explanation, 'path' | 'message' | 'hint'>): {
+  path: string
+  message: string
+  hint: string | undefined
+} {
+  return { path: formatPath(path), message, hint }
 }
 
 /** Reads a rules file: a list as `rules` takes it. `file` is only for messages. Never throws. */
@@ -103,7 +150,7 @@ export function loadRules(text: string, file: string): Loaded<readonly ConfigRul
 export function explainRule(
   rule: unknown,
 ): { readonly path: string; readonly message: string; readonly hint: string | undefined }[] {
-  return explainAgainst(ruleSchema, rule).map(({ path, message, hint }) => ({ path: formatPath(path), message, hint }))
+  return explainAgainst(ruleSchema, rule).map(withoutPlace)
 }
 
 /** A well-formed rule with its conditions as lists. */
@@ -154,9 +201,23 @@ function provision(raw: RawConfig): Config {
   const fileList = ruleListOf(raw.rules, raw.rewrite, ['rules'])
   const routes = raw.routes.map((route, index) => provisionRoute(route, index, raw, fileList))
   if (raw.upstream !== undefined) {
-    routes.push({ hosts: [], paths: [], upstream: new URL(raw.upstream), ruleList: fileList })
+    routes.push({
+      name: 'default',
+      hosts: [],
+      paths: [],
+      upstream: upstreamOf(raw.upstream),
+      ruleList: fileList,
+      ...servingOf(raw),
+    })
   }
-  return { listen: listOf(raw.listen).map(listenAddressOf), routes, log: raw.log }
+  const taken = new Set<string>()
+  return {
+    listen: listOf(raw.listen).map(listenAddressOf),
+    routes: routes.map((route) => ({ ...route, name: claimName(route.name, taken) })),
+    timeouts: raw.timeouts,
+    limits: raw.limits,
+    log: raw.log,
+  }
 }
 
 function provisionRoute(route: RawRoute, index: number, raw: RawConfig, fileList: RuleList): RouteConfig {
@@ -166,12 +227,38 @@ function provisionRoute(route: RawRoute, index: number, raw: RawConfig, fileList
     const path = rules === undefined ? ['rules'] : ['routes', index, 'rules']
     ruleList = ruleListOf(rules ?? raw.rules, { ...raw.rewrite, ...rewrite }, path)
   }
+  const hosts = listOf(route.host ?? []).map((host) => host.toLowerCase())
+  const paths = listOf(route.path ?? [])
+  const name = route.name ?? `${hosts.join(' ') || '*'}${paths.length === 0 ? '' : ` ${paths.join(' ')}`}`
+  return { name, hosts, paths, upstream: upstreamOf(route.upstream), ruleList, ...servingOf(raw), ...servingOf(route) }
+}
+
+type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'lastModified'>
+
+function servingOf({ preserveHost, ignoreNoTransform, lastModified }: Serving): Serving {
   return {
-    hosts: listOf(route.host ?? []).map((host) => host.toLowerCase()),
-    paths: listOf(route.path ?? []),
-    upstream: new URL(route.upstream),
-    ruleList,
+    ...(preserveHost === undefined ? {} : { preserveHost }),
+    ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
+    ...(lastModified === undefined ? {} : { lastModified }),
   }
+}
+
+function claimName(name: string, taken: Set<string>): string {
+  let unique = name
+  for (let number = 2; taken.has(unique); number++) unique = `${name} (${number})`
+  taken.add(unique)
+  return unique
+}
+
+const HTTP_PORT = 80
+
+/** `http://127.0.0.1:9000`, as the schema lets through, or a mapping around it. */
+export function upstreamOf(upstream: string | RawUpstream): UpstreamAddress {
+  const { url, ...limits } = typeof upstream === 'string' ? { url: upstream } : upstream
+  const authority = url.slice('http://'.length).replace(/\/$/, '')
+  const port = /:(\d+)$/.exec(authority)
+  const host = authority.slice(0, port?.index).replace(/^\[|\]$/g, '')
+  return { host, port: port === null ? HTTP_PORT : Number(port[1]), ...limits }
 }
 
 /** `8080`, `:8080`, `127.0.0.1:8080` or `[::1]:8080`, as the schema lets through. */
@@ -186,13 +273,26 @@ function ruleListOf(rules: readonly RawRule[], options: RewriteOptions, base: Co
   return { rules: rules.map(normalizeRule), options, paths: rules.map((_, index) => [...base, index]) }
 }
 
-function crossCheck(raw: RawConfig, source: YamlSource): ConfigProblem[] {
-  const problems: ConfigProblem[] = []
+interface CrossProblem {
+  readonly severity: ConfigProblem['severity']
+  readonly path: ConfigPath
+  readonly message: string
+  readonly hint: string
+}
+
+/** What no single field shows. */
+function crossCheck(raw: RawConfig): CrossProblem[] {
+  const problems: CrossProblem[] = []
   const report = (severity: ConfigProblem['severity'], path: ConfigPath, message: string, hint: string): void => {
-    problems.push({ severity, position: source.positionOf(path), path: formatPath(path), message, hint })
+    problems.push({ severity, path, message, hint })
   }
   if (raw.upstream === undefined && raw.routes.length === 0) {
     report('error', [], 'says no upstream', 'add upstream: http://127.0.0.1:9000, or routes')
+  }
+  for (const [path, upstream] of upstreamsOf(raw)) {
+    const { port } = upstreamOf(upstream)
+    const urlPath = typeof upstream === 'string' ? path : [...path, 'url']
+    if (port < 1 || port > 65_535) report('error', urlPath, `there is no port ${port}`, 'ports go from 1 to 65535')
   }
   const seenAddresses = new Set<string>()
   for (const [index, address] of listOf(raw.listen).entries()) {
@@ -217,6 +317,11 @@ function crossCheck(raw: RawConfig, source: YamlSource): ConfigProblem[] {
     } else seenRoutes.set(key, index)
   }
   return problems
+}
+
+function upstreamsOf(raw: RawConfig): readonly (readonly [ConfigPath, string | RawUpstream])[] {
+  const own: [ConfigPath, string | RawUpstream][] = raw.upstream === undefined ? [] : [[['upstream'], raw.upstream]]
+  return [...own, ...raw.routes.map((route, index) => [['routes', index, 'upstream'], route.upstream] as const)]
 }
 
 /** The rule lists of a configuration that is not valid as a whole. */
