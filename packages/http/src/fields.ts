@@ -195,7 +195,7 @@ export function splitOutsideQuotes(value: string, separator: string): string[] {
 }
 
 /** Without SP and HTAB at the ends; `String.trim` would take U+00A0, an octet of the value, too. */
-function trimBlanks(text: string): string {
+export function trimBlanks(text: string): string {
   let start = 0
   let end = text.length
   while (start < end && isBlank(text, start)) start++

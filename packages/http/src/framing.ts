@@ -1,4 +1,4 @@
-import { type FieldList, listElements } from './fields.ts'
+import { type FieldList, listElements, splitOutsideQuotes } from './fields.ts'
 import type { WireFaultCode } from './wire-fault.ts'
 
 /**
@@ -134,7 +134,7 @@ export function judgeFraming(found: FramingFields, fields: FieldList, minorVersi
 
 /** RFC 9112 §6.1: a coding we do not know is 501, a body whose end nobody can find is 400. */
 function transferEncodingFault(value: string): WireFaultCode {
-  const codings = value.split(',').map((coding) => coding.trim().toLowerCase())
+  const codings = splitOutsideQuotes(value.toLowerCase(), ',')
   const known = codings.every((coding) => TRANSFER_CODINGS.has(coding))
   const chunkedOnceLast = codings.indexOf('chunked') === codings.length - 1
   return known && chunkedOnceLast ? 'transfer-encoding-unsupported' : 'transfer-encoding'

@@ -10,6 +10,7 @@ import {
   listHasToken,
   removeField,
   setField,
+  trimBlanks,
   withoutFields,
 } from './fields.ts'
 import type { GateRoute, LastModifiedPolicy } from './gate-route.ts'
@@ -76,7 +77,7 @@ function entityTags(value: string): string[] {
     const close = quote < 0 || (comma >= 0 && comma < quote) ? -1 : value.indexOf('"', quote + 1)
     const separator = close < 0 ? comma : value.indexOf(',', close)
     const end = separator < 0 ? value.length : separator
-    const tag = value.slice(at, end).trim()
+    const tag = trimBlanks(value.slice(at, end))
     if (tag !== '') tags.push(tag)
     at = end + 1
   }
