@@ -271,10 +271,11 @@ function readQuantifier(source: PatternSource, start: number, term: Term): Term 
   const count = readCount(source)
   if (count === undefined) return term
   source.at = count.end
+  let span = spanFrom(source, start)
   skipIgnored(source)
   const greedy = !accept(source, '?')
-  const span = spanFrom(source, start)
-  refuseSecondQuantifier(source, at, greedy)
+  if (!greedy) span = spanFrom(source, start)
+  refuseSecondQuantifier(source, greedy ? textBetween(source, at, count.end) : undefined)
   const { min, max } = count
   const items = term.items * (max === Number.POSITIVE_INFINITY ? Math.max(min, 1) : Math.max(max, 1))
   if (items > source.limits.maxExpandedItems) {
@@ -291,17 +292,17 @@ function readQuantifier(source: PatternSource, start: number, term: Term): Term 
   return { node: { kind: 'repeat', min, max, greedy, node: term.node, span }, items }
 }
 
-function refuseSecondQuantifier(source: PatternSource, quantifierAt: number, greedy: boolean): void {
-  const end = source.at
+/** `greedy` is the text of the first quantifier unless it is lazy. */
+function refuseSecondQuantifier(source: PatternSource, greedy: string | undefined): void {
   skipIgnored(source)
   const at = source.at
-  if (greedy && source.points[at] === 0x2b) {
+  if (greedy !== undefined && source.points[at] === 0x2b) {
     throw errorAt(
       source,
       at,
       'E_PATTERN_UNSUPPORTED',
       'possessive quantifiers are not supported: giving nothing back needs a look at the rest',
-      `write ${textBetween(source, quantifierAt, end)} without the + after it`,
+      `write ${greedy} without the + after it`,
     )
   }
   if (readCount(source) !== undefined) {
@@ -439,7 +440,7 @@ function openGroup(state: ParserState): void {
   const { source } = state
   const start = source.at
   source.at++
-  if (source.points[source.at] === 0x2a) {
+  if (source.points[source.at] === 0x2a && isAsciiLetter(source.points[source.at + 1])) {
     throw errorAt(
       source,
       start,

@@ -6,18 +6,18 @@ import { codePointBytes, writeCodePoint } from '@prexy/bytes/utf8'
  * UTF-8 keeps the order of code points, but a range of code points is a set of byte strings that is a product of byte
  * ranges only where the encoded length is constant and every trailing byte runs over its whole span 80-BF or is fixed.
  * So a range is cut first at the surrogates and at the length borders (7F, 7FF, FFFF), then at the borders of the
- * blocks of 64, 4,096 and 262,144 code points that it covers only in part. At most 18 sequences come out for one range.
+ * blocks of 64, 4,096 and 262,144 code points that it covers only in part. At most 11 sequences come out for one range.
  */
 
 /** One inclusive range `[low, high]` for each of the 1 to 4 bytes of a character. */
 export type Utf8Sequence = readonly (readonly [low: number, high: number])[]
 
-/** Largest code point of 1, 2 and 3 bytes, and the neighbours of the surrogates, which have no encoding. */
+/** Largest code point of 1, 2, 3 and 4 bytes. */
 const LAST_OF_LENGTH = [0x7f, 0x7ff, 0xffff, 0x10ffff] as const
 
 /**
  * The byte sequences of exactly the well-formed UTF-8 (RFC 3629 §4) of the code points `low` to `high`, inclusive,
- * surrogates left out, ascending, disjoint and as few as possible. Empty when nothing is left. 0 <= low, high <=
+ * surrogates left out, ascending and disjoint. Empty when nothing is left. 0 <= low, high <=
  * 10FFFF.
  */
 export function utf8Sequences(low: number, high: number): readonly Utf8Sequence[] {
