@@ -274,7 +274,7 @@ function importsBelow(root, folder) {
  * @returns {string[]}
  */
 export function importsOf(source) {
-  const code = source.replace(/^\s*\/\/.*$/gm, '')
+  const code = source.replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
   const statement = /^(?:import|export)\b(?:[\w\s{},*$]|type\b)*?(?:from\s*)?(['"])([^'"\n]+)\1/gm
   const dynamic = /\bimport\(\s*(['"])([^'"\n]+)\1/g
   return [...code.matchAll(statement), ...code.matchAll(dynamic)].map((match) => match[2])

@@ -9,6 +9,9 @@ import { build } from 'vite'
 import { expect, test } from 'vitest'
 import type { Findings } from './findings.ts'
 
+/** Media type and content, by path. */
+type ServedFiles = Readonly<Record<string, readonly [string, string] | undefined>>
+
 const TIMEOUT_MS = 60_000
 
 // Without the flags about background work the browser looks for hosts that no test machine reaches.
@@ -27,14 +30,15 @@ const FLAGS = [
 test('known and generated cases give the same output in Chromium', { timeout: TIMEOUT_MS }, async (context) => {
   const chromium = findChromium()
   if (chromium === undefined) return context.skip('chromium is not found through PATH; Debian has it as "chromium"')
-  const files: Readonly<Record<string, readonly [string, string]>> = {
+  const rows = readFileSync(new URL('rows.json', import.meta.url), 'utf8')
+  const files: ServedFiles = {
     '/': ['text/html', '<!doctype html><title>prexy</title><script type="module" src="/page.js"></script>'],
     '/page.js': ['text/javascript', await bundlePage()],
-    '/rows.json': ['application/json', readFileSync(new URL('rows.json', import.meta.url), 'utf8')],
+    '/rows.json': ['application/json', rows],
   }
   const findings = await browse(chromium, files)
   expect(findings.problems).toEqual([])
-  expect(findings.rows).toBe(JSON.parse(files['/rows.json'][1]).length)
+  expect(findings.rows).toBe(JSON.parse(rows).length)
   expect(findings.userAgent).toContain('Chrome/')
 })
 
@@ -69,7 +73,7 @@ async function bundlePage(): Promise<string> {
 }
 
 /** Serves the files to a browser of their own and gives what the page posts to `/findings`. */
-async function browse(chromium: string, files: Readonly<Record<string, readonly [string, string]>>): Promise<Findings> {
+async function browse(chromium: string, files: ServedFiles): Promise<Findings> {
   const profile = mkdtempSync(join(tmpdir(), 'prexy-chromium-'))
   let onFindings: (findings: Findings) => void = () => {}
   const posted = new Promise<Findings>((resolve) => {
