@@ -148,22 +148,21 @@ function readPosixClass(source: PatternSource): CodePointRanges | undefined {
   return posix.negated ? negateRanges(closed, source.mode) : closed
 }
 
-/** Reserved in POSIX and Perl; ordinary characters in nginx mode. */
+/** `[.x.]`, `[=x=]` and the like are reserved in POSIX and Perl; in nginx mode they are ordinary characters. */
 function refuseCollation(source: PatternSource): void {
   if (source.nginx) return
   for (const mark of ['.', '=']) {
-    if (!looksAt(source, source.at, `[${mark}`)) continue
-    for (let i = source.at + 2; source.points[i] !== END && source.points[i] !== 0x5d; i++) {
-      if (looksAt(source, i, `${mark}]`)) {
-        throw errorAt(
-          source,
-          source.at,
-          'E_PATTERN_UNSUPPORTED',
-          'collating elements and equivalence classes are not supported',
-          'write \\[ for a bracket',
-        )
-      }
-    }
+    if (!looksAt(source, source.at, `[${mark}`) || source.points[source.at + 2] === 0x5d) continue
+    let end = source.at + 3
+    while (isAsciiLetter(source.points[end]) || source.points[end] === HYPHEN) end++
+    if (!looksAt(source, end, `${mark}]`)) continue
+    throw errorAt(
+      source,
+      source.at,
+      'E_PATTERN_UNSUPPORTED',
+      'collating elements and equivalence classes are not supported',
+      'write \\[ for a bracket',
+    )
   }
 }
 

@@ -85,6 +85,7 @@ describe('other spellings have a supported one', () => {
     ['\\Fa', UNSUPPORTED, 0, '(?i:...)'],
     ['\\N{U+41}', UNSUPPORTED, 0, 'write \\x{...} with the hexadecimal code point'],
     ['[[.a.]]', UNSUPPORTED, 1, 'write \\[ for a bracket'],
+    ['[[.left-square-bracket.]]', UNSUPPORTED, 1, 'collating elements'],
     ['[[=a=]]', UNSUPPORTED, 1, 'write \\[ for a bracket'],
     ['[\\K]', UNSUPPORTED, 1, '\\K is not supported'],
   ])('%s', (...row) => {

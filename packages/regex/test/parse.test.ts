@@ -208,6 +208,9 @@ describe('classes', () => {
     ['[:a]', '[3A 61]'],
     ['[[:abcd:xyz]]', 'cat([3A 5B 61-64 78-7A] [5D])'],
     ['[a&&b]', '[26 61-62]'],
+    ['[[.]', '[2E 5B]'],
+    ['[[.].]', 'cat([2E 5B] [00-09 0B-FF] [5D])'],
+    ['[[.,]', '[2C 2E 5B]'],
   ])('%s', (pattern, expected) => {
     expect(tree(pattern, OCTET)).toBe(expected)
   })
