@@ -171,8 +171,8 @@ function readDigitEscape(source: PatternSource, start: number, inClass: boolean)
       source,
       start,
       'E_PATTERN_SYNTAX',
-      'a class cannot hold a back-reference',
-      'write a character by its number as \\o{12} or \\x0A',
+      'a number of a character is octal in braces or hexadecimal',
+      'write \\o{101} or \\x41; a class cannot hold a back-reference',
     )
   }
   throw errorAt(

@@ -176,7 +176,8 @@ describe('syntax', () => {
     ['[\\A]', SYNTAX, 1, '\\A has no meaning in a class'],
     ['[\\N]', SYNTAX, 1, 'write [^\\n] or an alternative outside the class'],
     ['[\\y]', SYNTAX, 1, 'unknown escape \\y'],
-    ['[\\1]', SYNTAX, 1, 'write a character by its number as \\o{12} or \\x0A'],
+    ['[\\1]', SYNTAX, 1, 'write \\o{101} or \\x41; a class cannot hold a back-reference'],
+    ['[a\\012]', SYNTAX, 2, 'write \\o{12} or \\x0A'],
   ])('%s', (...row) => {
     expect(refusedRow(TEXT, row)).toEqual(row)
   })
