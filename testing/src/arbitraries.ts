@@ -5,7 +5,7 @@
  * the reference without the parser, and printed once more for JavaScript's RegExp; so three readings meet.
  */
 import type { AssertionKind, CodePointRanges, Node, PatternMode } from '@prexy/regex/ast'
-import type { Priority, RegexRule, RuleSetOptions } from '@prexy/rewrite/rules'
+import type { Priority, RegexRule, RuleSetOptions, TextRule } from '@prexy/rewrite/rules'
 import fc from 'fast-check'
 import { createReference, parseReplacement, type Reference, type ReferenceRule } from './reference.ts'
 import { encodeUtf8 } from './reference-stream.ts'
@@ -36,6 +36,8 @@ export interface CaseRule {
   readonly isCaseless: boolean
   /** `Infinity` for no limit. */
   readonly max: number
+  /** Given to the engine as `text`, not as `regex`; the pattern is then characters only. */
+  readonly isLiteral: boolean
 }
 
 export interface RewriteCase {
@@ -175,17 +177,15 @@ export function patternTree(palette: Palette): fc.Arbitrary<PatternTree> {
       },
       {
         weight: 4,
-        arbitrary: fc
-          .record({ count: counts, isGreedy: fc.boolean(), part: tie('tree') })
-          .map(
-            ({ count, isGreedy, part }): PatternTree => ({
-              kind: 'repeat',
-              min: count[0],
-              max: count[1],
-              isGreedy,
-              part,
-            }),
-          ),
+        arbitrary: fc.record({ count: counts, isGreedy: fc.boolean(), part: tie('tree') }).map(
+          ({ count, isGreedy, part }): PatternTree => ({
+            kind: 'repeat',
+            min: count[0],
+            max: count[1],
+            isGreedy,
+            part,
+          }),
+        ),
       },
     ),
   })).tree
@@ -198,12 +198,26 @@ export function caseRule(palette: Palette): fc.Arbitrary<CaseRule> {
       with: fc.constantFrom('X', '', 'YY', '[$&]', '<$1>', '($2|$1)'),
       isCaseless: fc.integer({ min: 0, max: 7 }).map((dice) => dice === 7),
       max: fc.constantFrom(Infinity, Infinity, Infinity, 1, 2),
+      isLiteral: fc.constant(false),
     })
     .map((rule) => ({
       ...rule,
       with: countGroups(rule.pattern) === 0 && /[0-9]/.test(rule.with) ? 'Z' : groupsWithin(rule),
       isCaseless: rule.isCaseless && !hasWordEscape(rule.pattern),
     }))
+}
+
+/** A rule of the kind `text`, whose characters include some that a pattern would take for more. */
+export function literalRule({ letters }: Palette, maxLength: number): fc.Arbitrary<CaseRule> {
+  return fc.record({
+    pattern: fc
+      .array(fc.constantFrom(...letters, ...letters, 0x2e, 0x24), { minLength: 1, maxLength })
+      .map((values): PatternTree => ({ kind: 'concat', parts: values.map((value) => ({ kind: 'char', value })) })),
+    with: fc.constantFrom('X', '', 'YY', '$&'),
+    isCaseless: fc.boolean(),
+    max: fc.constantFrom(Infinity, Infinity, 1),
+    isLiteral: fc.constant(true),
+  })
 }
 
 /** The replacement with groups that the pattern does not have turned into its first. */
@@ -236,7 +250,10 @@ export function rewriteCase({ palette, maxRules, maxPieces }: CaseShape): fc.Arb
       palette.mode === 'octet'
         ? fc.constantFrom(undefined, undefined, undefined, 'nginx' as const)
         : fc.constant(undefined),
-    rules: fc.array(caseRule(palette), { minLength: 1, maxLength: maxRules }),
+    rules: fc.array(
+      fc.oneof({ weight: 4, arbitrary: caseRule(palette) }, { weight: 1, arbitrary: literalRule(palette, 4) }),
+      { minLength: 1, maxLength: maxRules },
+    ),
     body: bodyOf(palette, maxPieces),
   })
 }
@@ -441,7 +458,7 @@ export function toReference({ mode, priority, compat, rules }: Omit<RewriteCase,
       (rule): ReferenceRule => ({
         root: toNode(rule.pattern, mode, rule.isCaseless),
         groupCount: countGroups(rule.pattern),
-        replacement: parseReplacement(rule.with, encode),
+        replacement: rule.isLiteral ? [encode(rule.with)] : parseReplacement(rule.with, encode),
         max: rule.max,
       }),
     ),
@@ -449,13 +466,18 @@ export function toReference({ mode, priority, compat, rules }: Omit<RewriteCase,
   )
 }
 
-export function toRule(rule: CaseRule): RegexRule {
-  return {
-    regex: printPattern(rule.pattern),
-    with: rule.with,
+export function toRule(rule: CaseRule): RegexRule | TextRule {
+  const limits = {
     ...(rule.isCaseless ? { flags: 'i' } : {}),
     ...(rule.max === Infinity ? {} : { max: rule.max }),
   }
+  if (rule.isLiteral) return { text: plainText(rule.pattern), with: rule.with, ...limits }
+  return { regex: printPattern(rule.pattern), with: rule.with, ...limits }
+}
+
+function plainText(tree: PatternTree): string {
+  if (tree.kind === 'char') return String.fromCodePoint(tree.value)
+  return tree.kind === 'concat' ? tree.parts.map(plainText).join('') : ''
 }
 
 export function toOptions({ mode, priority, compat }: Omit<RewriteCase, 'body' | 'rules'>): RuleSetOptions {

@@ -15,7 +15,7 @@
  * that end in an alien, a byte which no way survives, say how much more: `least` is computed without them and `most`
  * with them, and they differ nowhere else.
  */
-import type { CodePointRanges, Node } from '@prexy/regex/ast'
+import type { CodePointRanges, Node, PatternMode } from '@prexy/regex/ast'
 import type { OverflowPolicy } from '@prexy/rewrite/rules'
 import {
   ALIEN,
@@ -32,10 +32,14 @@ import {
   tokenize,
 } from './reference.ts'
 
-/** What may follow a prefix, as strings of octets; short pieces are put together to all lengths up to a number. */
+/**
+ * What may follow a prefix: all strings of up to `length` symbols, each a few octets long; and, to see further where
+ * rules are long, each of `words` before at most one symbol.
+ */
 export interface Continuations {
   readonly symbols: readonly Body[]
   readonly length: number
+  readonly words: readonly Body[]
 }
 
 /** What is known of a prefix. */
@@ -61,54 +65,60 @@ export function lookAhead(
   continuations: Continuations,
 ): OutlookRange {
   const now = tokenize(reference, prefix, state)
-  const real: Token[][] = [now]
-  const imagined: Token[][] = []
+  const real = createSummary(reference, prefix, now)
+  const all = createSummary(reference, prefix, now)
+  const { symbols, length, words } = continuations
+  const addFuture = (tail: Body): void => {
+    const tokens = tokenize(reference, [...prefix, ...tail], state)
+    real.add(tokens)
+    all.add(tokens)
+    for (const alien of [ALIEN, SILENT_ALIEN]) all.add(tokenize(reference, [...prefix, ...tail, alien], state))
+  }
   const visit = (tail: Body, symbolsLeft: number): void => {
-    for (const alien of [ALIEN, SILENT_ALIEN]) {
-      imagined.push(tokenize(reference, [...prefix, ...tail, alien], state))
-    }
-    if (symbolsLeft === 0) return
-    for (const symbol of continuations.symbols) {
-      const longer = [...tail, ...symbol]
-      real.push(tokenize(reference, [...prefix, ...longer], state))
-      visit(longer, symbolsLeft - 1)
-    }
+    addFuture(tail)
+    if (symbolsLeft > 0) for (const symbol of symbols) visit([...tail, ...symbol], symbolsLeft - 1)
   }
-  visit([], continuations.length)
-  return {
-    least: summarize(reference, prefix, state, now, real),
-    most: summarize(reference, prefix, state, now, [...real, ...imagined]),
+  visit([], length)
+  for (const word of words) {
+    for (const before of [[], ...symbols])
+      for (const after of [[], ...symbols]) addFuture([...before, ...word, ...after])
   }
+  return { least: real.finish(state), most: all.finish(state) }
 }
 
-function summarize(
-  reference: Reference,
-  prefix: Body,
-  state: SearchState,
-  now: readonly Token[],
-  futures: readonly (readonly Token[])[],
-): Outlook {
-  let count = 0
-  while (count < now.length && futures.every((tokens) => isSameToken(reference, tokens[count], now[count]))) count += 1
-  const settled = now.slice(0, count)
-  const last = settled.at(-1)
-  const settledEnd = last === undefined ? state.from : tokenEnd(last)
-  const held: boolean[] = new Array(Math.max(0, prefix.length - settledEnd)).fill(false)
-  for (const tokens of futures) {
-    for (const token of tokens) {
-      if (!needsItsText(reference, token)) continue
-      const start = token.kind === 'copy' ? token.at : token.start
-      for (let at = Math.max(start, settledEnd); at < Math.min(tokenEnd(token), prefix.length); at += 1) {
-        held[at - settledEnd] = true
-      }
-    }
-  }
+/** Gathers what many futures of a prefix have in common, `now` being the one in which the body ends. */
+interface Summary {
+  add(tokens: readonly Token[]): void
+  finish(state: SearchState): Outlook
+}
+
+function createSummary(reference: Reference, prefix: Body, now: readonly Token[]): Summary {
+  let common = now.length
+  const isNeeded: boolean[] = new Array(prefix.length).fill(false)
   return {
-    settled,
-    settledEnd,
-    held,
-    heldBytes: held.filter((isHeld) => isHeld).length,
-    pending: now.slice(count).filter((token) => token.kind === 'match').length,
+    add(tokens) {
+      let same = 0
+      while (same < common && isSameToken(reference, tokens[same], now[same])) same += 1
+      common = same
+      for (const token of tokens) {
+        if (!needsItsText(reference, token)) continue
+        const start = token.kind === 'copy' ? token.at : token.start
+        isNeeded.fill(true, start, Math.min(tokenEnd(token), prefix.length))
+      }
+    },
+    finish(state) {
+      const settled = now.slice(0, common)
+      const last = settled.at(-1)
+      const settledEnd = last === undefined ? state.from : tokenEnd(last)
+      const held = isNeeded.slice(settledEnd)
+      return {
+        settled,
+        settledEnd,
+        held,
+        heldBytes: held.filter((isHeld) => isHeld).length,
+        pending: now.slice(common).filter((token) => token.kind === 'match').length,
+      }
+    },
   }
 }
 
@@ -170,10 +180,55 @@ export function representativeSymbols(reference: Reference): Body[] {
 
 const WORD_RANGES: CodePointRanges = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a]
 
-/** The ways to go on after a prefix whose last character may be broken off in the middle. */
-export function continuationsOf(reference: Reference, prefix: Body, length: number): Continuations {
+/**
+ * The ways to go on after a prefix whose last character may be broken off in the middle: strings of symbols as long as
+ * `budget`, the number of strings, allows, and what may be left of a match that has begun.
+ */
+export function continuationsOf(reference: Reference, prefix: Body, budget: number): Continuations {
+  const symbols = symbolsAfter(reference, prefix)
+  const length = Math.max(1, Math.floor(Math.log(budget) / Math.log(Math.max(2, symbols.length))))
+  const words = new Map<string, Body>()
+  for (const rule of reference.rules) {
+    for (const word of wordsOf(rule.root, reference.options.mode)) {
+      for (let cut = 0; cut + length < word.length; cut += 1) words.set(word.slice(cut).join(), word.slice(cut))
+    }
+  }
+  return { symbols, length, words: [...words.values()].slice(0, MAX_WORDS) }
+}
+
+const MAX_WORDS = 24
+const MAX_WORDS_PER_NODE = 4
+
+/** Some texts that a pattern matches when its assertions hold, the plainest first. */
+function wordsOf(node: Node, mode: PatternMode): Body[] {
+  switch (node.kind) {
+    case 'empty':
+    case 'assert':
+      return [[]]
+    case 'class':
+      return node.ranges.length === 0 ? [] : [mode === 'text' ? encodeUtf8(node.ranges[0]) : [node.ranges[0]]]
+    case 'capture':
+      return wordsOf(node.node, mode)
+    case 'alternate':
+      return node.nodes.flatMap((part) => wordsOf(part, mode)).slice(0, MAX_WORDS_PER_NODE)
+    case 'concat':
+      return node.nodes.reduce((heads: Body[], part) => joinWords(heads, wordsOf(part, mode)), [[]])
+    case 'repeat': {
+      const once = wordsOf(node.node, mode)
+      let least: Body[] = [[]]
+      for (let count = 0; count < node.min; count += 1) least = joinWords(least, once)
+      return node.max > node.min ? [...joinWords(least, once), ...least].slice(0, MAX_WORDS_PER_NODE) : least
+    }
+  }
+}
+
+function joinWords(heads: readonly Body[], tails: readonly Body[]): Body[] {
+  return heads.flatMap((head) => tails.map((tail) => [...head, ...tail])).slice(0, MAX_WORDS_PER_NODE)
+}
+
+function symbolsAfter(reference: Reference, prefix: Body): Body[] {
   const symbols = representativeSymbols(reference)
-  if (reference.options.mode === 'octet') return { symbols, length }
+  if (reference.options.mode === 'octet') return symbols
   const tails: Body[] = []
   for (let cut = 1; cut <= 3 && cut <= prefix.length; cut += 1) {
     const open = prefix.slice(prefix.length - cut)
@@ -183,7 +238,7 @@ export function continuationsOf(reference: Reference, prefix: Body, length: numb
       if (symbol.length > cut && open.every((byte, i) => byte === symbol[i])) tails.push(symbol.slice(cut))
     }
   }
-  return { symbols: [...symbols, ...tails], length }
+  return [...symbols, ...tails]
 }
 
 /** A few well-formed characters that begin with the given octets. */
@@ -211,8 +266,8 @@ export function encodeUtf8(codePoint: number): Body {
 export interface StreamOptions {
   readonly maxHeldBytes: number
   readonly overflow: OverflowPolicy
-  /** Symbols that a continuation is made of at most; the longer, the surer and the slower. */
-  readonly continuationLength: number
+  /** How many continuations of each prefix are tried at most; the more, the surer and the slower. */
+  readonly continuations: number
 }
 
 /** What one `write` must have done, at least and at most (the two differ as {@link OutlookRange} does). */
@@ -253,7 +308,7 @@ export function streamReference(
   const finish = (aborted: boolean): StreamRecord => ({ writes, output, hits, overflows, aborted, isUndecided })
   const outlookAt = (end: number): OutlookRange => {
     const prefix = body.slice(0, end)
-    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuationLength))
+    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuations))
   }
 
   for (const size of chunkSizes) {
@@ -326,7 +381,7 @@ function advance(fired: readonly number[], hits: readonly number[]): number[] {
 export interface NginxRecord {
   readonly output: readonly number[]
   readonly overflows: number
-  /** True where held bytes met the limit, fell back and met it again inside one write: the rules do not say more. */
+  /** True where output beyond the cut was settled before the write ended: the rules do not say what becomes of it. */
   readonly isUndecided: boolean
 }
 
@@ -339,12 +394,12 @@ export function streamNginxReference(
   reference: Reference,
   body: Body,
   chunkSizes: readonly number[],
-  options: Pick<StreamOptions, 'maxHeldBytes' | 'continuationLength'>,
+  options: Pick<StreamOptions, 'maxHeldBytes' | 'continuations'>,
 ): NginxRecord {
   const state = startOfBody(reference)
   const outlookAt = (end: number): Outlook => {
     const prefix = body.slice(0, end)
-    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuationLength)).least
+    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuations)).least
   }
   const exceedsAt = (end: number): boolean => outlookAt(end).heldBytes > options.maxHeldBytes
 
@@ -367,7 +422,7 @@ export function streamNginxReference(
       return {
         output: [...output, ...body.slice(cut)],
         overflows: 1,
-        isUndecided: exceeding.slice(first).includes(false),
+        isUndecided: outlookAt(chunkEnd).settledEnd > cut,
       }
     }
     chunkStart = chunkEnd
