@@ -40,6 +40,11 @@ export interface Rewriter {
   end(): boolean
   /** Gives back what the rewriter holds without output; for aborted bodies. Safe to call at any time, twice too. */
   abandon(): void
+  /**
+   * The sink asked for a pause and output is waiting: call `write` with the rest (an empty chunk too), or `end`, once
+   * the sink is ready.
+   */
+  readonly blocked: boolean
   /** Bytes not yet handed over that some continuation of the body would copy or need for a replacement. */
   readonly heldBytes: number
   /** Replacements made so far, per rule. */

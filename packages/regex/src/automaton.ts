@@ -1,0 +1,1166 @@
+/**
+ * The search automaton: tokenizing a body by a rule set, determinised.
+ *
+ * A body is tokenized by the ordered simulation of `(?:rule1|rule2|...|any byte)*` (rewriting.md). At every position
+ * exactly one thread is at the loop head, the one that would win if every other live thread failed; what it has read
+ * so far is the *spine*: copied bytes and complete matches. Every other live thread was started at some earlier node
+ * of the spine and, when it reaches its rule's end, cuts the spine back to that node and puts its match there.
+ *
+ * So a state of this automaton is
+ *
+ *     context | group 1 | group 2 | ... | loop head
+ *
+ * where a *group* is the ordered list of live threads that began at one spine node (nodes in order of position, which
+ * is also order of priority), and the loop head is `normal` (rules may start here; those threads are implied by the
+ * context and the active rules and are not stored) or `forced` (a rule matched the empty string here, so the next
+ * byte is copied). The spine itself is not in the state: a transition carries *operations* that a small machine
+ * (kernel) applies to it.
+ *
+ * INVARIANT: duplicates are dropped at consuming instructions, over all groups, so a state has at most one thread per
+ * instruction and the number of groups is bounded by the program.
+ *
+ * Assertions that look ahead wait in the state and are resolved by the next symbol, before it is consumed (phase 1);
+ * then the byte is consumed (phase 2). `$` before a final newline and the right edge of a host name need one byte
+ * more; such threads carry a *mode* and report a match that ended one byte back, after which the byte between is read
+ * again from the new loop head.
+ *
+ * Cost: a step is linear in the threads of the state (m, the size of the program, at most). States and steps are
+ * cached by the caller.
+ */
+import {
+  buildContexts,
+  byteKind,
+  type ContextAutomaton,
+  isHostByte,
+  isLabelByte,
+  KIND_NEWLINE,
+  KIND_NONE,
+  KIND_OTHER,
+  KIND_WORD,
+  NEWLINE,
+} from './context.ts'
+import { compileProgram, type Instruction, type Program, type RuleSource } from './program.ts'
+
+/** What comes next, as far as assertions can tell: a byte kind, `LOOK_END`, or not known yet. */
+export const LOOK_UNKNOWN = 0
+export const LOOK_END = 4
+/** A newline, and then the end. */
+export const LOOK_FINAL_NEWLINE = 5
+
+export interface AutomatonRule extends RuleSource {
+  /** The replacement needs the matched text (`$&` or a group). */
+  readonly usesSpan: boolean
+  /** Matches after which the rule is spent; `Infinity` for none. */
+  readonly max: number
+}
+
+export interface AutomatonOptions {
+  readonly priority: 'first' | 'longest'
+  /** A fired once-rule keeps taking its token and leaves it unchanged (replace_filter). */
+  readonly firedKeepsToken: boolean
+}
+
+/**
+ * Spine operations, as a flat list. Every op begins with its code; `back` is how many bytes before the position after
+ * this step the event lies. Groups are numbered: those of the old state in order, then each `OP_GROUP` in turn.
+ *
+ * `OP_GROUP back kind`: a node with live threads; remember position, spine length and the kind of the byte before.
+ * `OP_MATCH group rule back flags`: cut the spine to that group's node and append the match from there.
+ * `OP_EMPTY rule back flags`: append an empty match.
+ * `OP_COPY group`: cut the spine to the group's node; the bytes since are copied (a whole character won).
+ * `OP_KEEP n g1 ... gn`: the groups that live on; always last.
+ */
+export const OP_GROUP = 1
+export const OP_MATCH = 2
+export const OP_EMPTY = 3
+export const OP_COPY = 4
+export const OP_KEEP = 5
+
+/**
+ * Flags of a match: bits 0-2 what followed it (a look), bit 3 the token stays unchanged, bit 4 its text is needed; from
+ * bit 8 on the kind of the byte before it (set by the kernel for `OP_MATCH`).
+ */
+export const MATCH_LOOK_MASK = 7
+export const MATCH_KEEPS_TEXT = 8
+export const MATCH_NEEDS_TEXT = 16
+export const MATCH_KIND_SHIFT = 8
+
+/** Which rules may start a match; changes when once-rules are spent. Interned. */
+export interface ActiveSet {
+  readonly id: number
+  readonly rules: readonly number[]
+  /** Once-rules that have fired and keep their token. */
+  readonly fired: ReadonlySet<number>
+}
+
+export interface Group {
+  readonly threads: Int32Array
+  readonly active: ActiveSet
+  /**
+   * With `longest`: the rule whose match from this group's node ends here, and the one whose match ended one byte
+   * back; -1 for none. Kept only while a waiting thread could still report a match with the same end.
+   */
+  readonly endsHere: number
+  readonly endedBack: number
+}
+
+/** How far back the last group's node lies: here, one byte back, or further. Kept only where it decides something. */
+type LastNode = 0 | 1 | 2
+
+export interface State {
+  readonly key: string
+  readonly context: number
+  /** `none` appears only in the analysis of which groups can still win. */
+  readonly head: 'normal' | 'forced' | 'none'
+  readonly active: ActiveSet
+  /** Active rules before the empty match of a forced head. */
+  readonly nodeActive: ActiveSet
+  readonly groups: readonly Group[]
+  readonly lastNode: LastNode
+  /** Index of the first group that is not only a character being copied; the number of groups when there is none. */
+  readonly firstRuleGroup: number
+  /** Index of the first group that can still win with a rule that needs its text; -1 when there is none. */
+  readonly firstTextGroup: number
+}
+
+export interface Step {
+  readonly target: State
+  /** Empty when nothing happens to the spine or the groups. */
+  readonly ops: Int32Array
+}
+
+/** What `settle` takes, and the rules that are active afterwards. */
+export interface Settled {
+  readonly ops: Int32Array
+  readonly active: ActiveSet
+}
+
+/** A rule with a limit above one fires: whether it is spent now is known only at run time. */
+export interface Undecided {
+  readonly undecided: number
+  /** The group whose match it is, -1 for an empty match at the loop head; numbered as in `ops`. */
+  readonly group: number
+  /** What has happened in the step before. */
+  readonly ops: readonly (readonly number[])[]
+}
+
+const MODE_NORMAL = 0
+/** Only a newline and then the end may follow (`$` passed before a newline). */
+const MODE_FINAL_NEWLINE = 1
+/** Only the end may follow. */
+const MODE_AT_END = 2
+/** The match ended one byte back, if the end comes now. */
+const MODE_ENDED_BACK = 3
+/** The host name ended one byte back, if no label byte comes now. */
+const MODE_HOST_DOT = 4
+
+/** Groups that the analysis of winners may look at, per rule set; beyond it every live thread counts as able to win. */
+const MAX_ANALYSED_STATES = 4_000
+
+interface Found {
+  readonly rule: number
+  readonly back: number
+  /** The context where the match ended, when that is one byte back. */
+  readonly context: number
+  /** It was the end of the body that decided. */
+  readonly ended: boolean
+}
+
+interface Spawn {
+  /** Threads that begin here, in order; cut at an empty match. */
+  readonly threads: readonly number[]
+  readonly emptyRule: number
+  readonly waits: boolean
+  readonly byClass: Map<number, readonly number[]>
+}
+
+interface Outcome {
+  none: boolean
+  /** Bit mask of groups that can win with a rule that needs its text, as group indices. */
+  text: Set<number>
+  /** Groups that can win otherwise. */
+  plain: Set<number>
+}
+
+interface Head {
+  readonly kind: State['head']
+  readonly active: ActiveSet
+}
+
+interface WorkGroup {
+  readonly active: ActiveSet
+  /** Index of its `OP_GROUP`, -1 for a group of the old state. */
+  readonly opIndex: number
+  /** Bytes between its node and the position after this step; 2 stands for more. */
+  readonly age: number
+  endedBack: number
+  endsHere: number
+}
+
+/** Where a step is: the growing list of threads and operations. */
+interface Work {
+  readonly symbol: number
+  readonly look: number
+  /** Bytes that this step consumes: 1, or 0 at the end. */
+  readonly consumes: number
+  readonly groups: WorkGroup[]
+  threads: number[]
+  threadGroups: number[]
+  ops: number[][]
+  stamp: number
+  decisions: string
+  decided: number
+}
+
+export class Automaton {
+  readonly program: Program
+  readonly contexts: ContextAutomaton
+  readonly classOf: Uint8Array
+  readonly classCount: number
+  readonly endSymbol: number
+  readonly ruleCount: number
+  /** Some rule can match the empty string (or wait for an assertion before matching it). */
+  readonly nullable: boolean
+  readonly initialActive: ActiveSet
+  readonly rules: readonly AutomatonRule[]
+  private readonly options: AutomatonOptions
+  private readonly representative: Uint8Array
+  private readonly arcTargets: (Int32Array | undefined)[] = []
+  private readonly copiesCharacters: boolean
+  private readonly copyRule: number
+  private readonly dotSymbol: number
+  private readonly newlineSymbol: number
+  private readonly alienSymbol: number
+  /** Modes other than normal: threads above the instruction count. */
+  private readonly threadPc: number[] = []
+  private readonly threadMode: number[] = []
+  private readonly threadContext: number[] = []
+  private readonly threadIds = new Map<number, number>()
+  private readonly closures = new Map<number, Int32Array>()
+  private readonly spawns = new Map<string, Spawn>()
+  private readonly activeSets = new Map<string, ActiveSet>()
+  private readonly useful: Uint8Array | undefined
+  private readonly outcomes = new Map<string, Outcome>()
+  private readonly mixedText: boolean
+  private readonly allText: boolean
+  private visited: Int32Array
+  private stamp = 0
+
+  constructor(rules: readonly AutomatonRule[], options: AutomatonOptions) {
+    this.rules = rules
+    this.options = options
+    this.ruleCount = rules.length
+    const plain = compileProgram(rules, { saves: false })
+    const startsEmpty = rules.some((rule, index) => rule.mode === 'text' && reachesMatch(plain, index))
+    this.copiesCharacters = startsEmpty
+    this.copyRule = startsEmpty ? rules.length : -1
+    // Positions inside a well-formed character are no places for an empty match: a multi-byte character is copied as a
+    // whole when it turns out to be one, by a thread that ranks above the copy of its first byte.
+    this.program = startsEmpty ? compileProgram([...rules, COPY_CHARACTER], { saves: false }) : plain
+    const instructions = this.program.instructions
+    const asserts = new Set<string>(instructions.flatMap((each) => (each.op === 'assert' ? [each.assertion] : [])))
+    const hosts = asserts.has('hostStart') || asserts.has('hostStartOrSubdomain')
+    const kinds = [...asserts].some((each) => each !== 'hostStart' && each !== 'hostStartOrSubdomain')
+    this.contexts = buildContexts({ kinds, hosts })
+    const { classOf, representative } = byteClasses(instructions, this.contexts, kinds)
+    this.classOf = classOf
+    this.representative = representative
+    this.classCount = representative.length
+    this.endSymbol = this.classCount
+    this.alienSymbol = this.classCount + 1
+    this.dotSymbol = classOf[0x2e]
+    this.newlineSymbol = classOf[NEWLINE]
+    this.visited = new Int32Array(instructions.length + 16)
+    instructions.forEach((_, pc) => {
+      this.threadPc.push(pc)
+      this.threadMode.push(MODE_NORMAL)
+      this.threadContext.push(0)
+    })
+    this.mixedText = rules.some((rule) => rule.usesSpan) || options.firedKeepsToken
+    this.allText = !options.firedKeepsToken && rules.every((rule) => rule.usesSpan)
+    this.useful = this.findUseful()
+    this.initialActive = this.internActive(
+      rules.map((_, index) => index),
+      new Set(),
+    )
+    this.nullable = rules.some((_, index) => reachesMatch(this.program, index))
+  }
+
+  /** The active set that has only these rules; for conditions that were decided before the body. */
+  activeSet(rules: readonly number[]): ActiveSet {
+    return this.internActive(rules, new Set())
+  }
+
+  /** The state at a loop head, and what happens there at once (an empty match). `consumes` is 0. */
+  enter(context: number, active: ActiveSet, decisions = ''): Step | Undecided {
+    const work = this.newWork(this.alienSymbol, LOOK_UNKNOWN, 0, [], decisions)
+    return this.finish(work, context, 'normal', active)
+  }
+
+  /**
+   * One step. `symbol` is a byte class or `endSymbol`. `decisions` answers, in order, whether the limited rules that
+   * fire in this step are spent (`1`) or not (`0`); without an answer the step returns what it needs to know.
+   */
+  step(state: State, symbol: number, decisions = ''): Step | Undecided {
+    const atEnd = symbol === this.endSymbol
+    const look = atEnd ? LOOK_END : byteKind(this.representative[symbol])
+    const work = this.newWork(symbol, look, atEnd ? 0 : 1, state.groups, decisions)
+    const head = this.resolve(work, state)
+    if (isUndecided(head)) return head
+    if (!atEnd) return this.consume(work, state, head)
+    work.threads.length = 0
+    return this.finish(work, state.context, 'none', head.active)
+  }
+
+  /**
+   * Settles everything before this position as if a byte that no rule can match followed: complete matches are taken.
+   * The returned ops leave no group; the search goes on from `enter(state.context, active)`.
+   */
+  settle(state: State, decisions = ''): Settled | Undecided {
+    const work = this.newWork(this.alienSymbol, KIND_OTHER, 0, state.groups, decisions)
+    const head = this.resolve(work, state)
+    if (isUndecided(head)) return head
+    return { ops: encodeOps(work, []), active: head.active }
+  }
+
+  /** The same live threads without a loop head: nothing begins after them. */
+  headless(state: State, groups: readonly Group[]): State {
+    return this.makeState(state.context, 'none', this.initialActive, this.initialActive, groups, 2)
+  }
+
+  private newWork(symbol: number, look: number, consumes: number, groups: readonly Group[], decisions: string): Work {
+    return {
+      symbol,
+      look,
+      consumes,
+      groups: groups.map((group) => ({
+        active: group.active,
+        opIndex: -1,
+        age: 2,
+        endedBack: consumes === 1 ? group.endsHere : -1,
+        endsHere: -1,
+      })),
+      threads: [],
+      threadGroups: [],
+      ops: [],
+      stamp: ++this.stamp,
+      decisions,
+      decided: 0,
+    }
+  }
+
+  private onlyCopies(threads: ArrayLike<number>): boolean {
+    return this.copyRule >= 0 && this.program.ruleOf[this.threadPc[threads[0]]] === this.copyRule
+  }
+
+  /** Phase 1: everything that waits is decided by the symbol that comes next. Returns the loop head before it. */
+  private resolve(work: Work, state: State): Undecided | Head {
+    for (let g = 0; g < state.groups.length; g++) {
+      let best: Found | undefined
+      const group = state.groups[g]
+      for (const thread of group.threads) {
+        const found = this.resolveThread(work, state.context, thread, g)
+        if (found === undefined || this.isWorse(group, found)) continue
+        if (best === undefined || found.back < best.back || (found.back === best.back && found.rule < best.rule)) {
+          best = found
+        }
+        if (this.options.priority === 'first') break
+      }
+      if (best !== undefined) {
+        const look = best.back === 0 ? work.look : best.ended ? LOOK_FINAL_NEWLINE : KIND_OTHER
+        const active = this.accept(work, g, best.rule, best.back + work.consumes, look)
+        if (isUndecided(active)) return active
+        if (state.head === 'none') return { kind: 'none', active }
+        // A match that ends at its own node is empty: the next byte is copied.
+        const empty = g === state.groups.length - 1 && state.lastNode === best.back
+        if (best.back === 1) return this.rescan(work, state.context, best.context, active, empty)
+        if (!empty) return this.resolveHead(work, state.context, active)
+        if (work.symbol === this.alienSymbol) return { kind: 'forced', active: state.nodeActive }
+        this.startCopy(work, active)
+        return { kind: 'forced', active }
+      }
+    }
+    if (state.head === 'normal') return this.resolveHead(work, state.context, state.active)
+    // An empty match right before the place where text is settled is searched for again from there.
+    if (work.symbol === this.alienSymbol) return { kind: state.head, active: state.nodeActive }
+    if (state.head === 'forced') this.startCopy(work, state.active)
+    return { kind: state.head, active: state.active }
+  }
+
+  /** With `longest`, a match that is shorter than the group's present one, or as long and of a later rule. */
+  private isWorse(group: Group, found: Found): boolean {
+    if (this.options.priority === 'first') return false
+    if (found.back === 0) return group.endsHere >= 0 && group.endsHere < found.rule
+    return group.endsHere >= 0 || (group.endedBack >= 0 && group.endedBack < found.rule)
+  }
+
+  /** The byte before this position is read again, from a loop head one byte back. */
+  private rescan(
+    work: Work,
+    context: number,
+    contextBack: number,
+    active: ActiveSet,
+    forced: boolean,
+  ): Head | Undecided {
+    if (forced) return this.resolveHead(work, context, active)
+    const ended = work.look === LOOK_END && this.contexts.kind[context] === KIND_NEWLINE
+    const symbol = ended ? this.newlineSymbol : this.dotSymbol
+    const look = byteKind(this.representative[symbol])
+    const spawn = this.spawn(contextBack, active, look)
+    const group = this.newGroup(work, active, spawn.threads, work.consumes + 1, contextBack)
+    let headActive = active
+    if (spawn.emptyRule >= 0) {
+      const flagLook = ended ? LOOK_FINAL_NEWLINE : KIND_OTHER
+      const after = this.acceptEmpty(work, active, spawn.emptyRule, {
+        back: work.consumes + 1,
+        look: flagLook,
+        context: contextBack,
+      })
+      if (isUndecided(after)) return after
+      headActive = after
+    }
+    let best = -1
+    for (const thread of spawn.threads) {
+      for (const entry of this.advance(thread, symbol, contextBack, context, work.look)) {
+        if (entry >= 0) this.push(work, entry, group)
+        else if (best < 0 || ~entry < best) best = ~entry
+        if (best >= 0 && this.options.priority === 'first') break
+      }
+      if (best >= 0 && this.options.priority === 'first') break
+    }
+    if (best >= 0) {
+      const after = this.accept(work, group, best, work.consumes, work.look)
+      if (isUndecided(after)) return after
+      headActive = after
+    }
+    return this.resolveHead(work, context, headActive)
+  }
+
+  /** Starts the rules at a loop head whose next symbol is known. */
+  private resolveHead(work: Work, context: number, active: ActiveSet): Undecided | Head {
+    if (work.symbol === this.alienSymbol) return { kind: 'normal', active }
+    let spawn = this.spawn(context, active, LOOK_UNKNOWN)
+    if (spawn.waits) spawn = this.spawn(context, active, work.look)
+    const threads = work.symbol === this.endSymbol ? NO_THREADS : this.threadsOn(spawn, work.symbol)
+    const group = this.newGroup(work, active, threads, work.consumes, context)
+    for (const thread of threads) this.push(work, thread, group)
+    let after = active
+    if (spawn.emptyRule >= 0) {
+      const spent = this.acceptEmpty(work, active, spawn.emptyRule, {
+        back: work.consumes,
+        look: work.look,
+        context,
+      })
+      if (isUndecided(spent)) return spent
+      if (group >= 0) work.groups[group].endedBack = spawn.emptyRule
+      after = spent
+    }
+    this.startCopy(work, after)
+    return { kind: spawn.emptyRule >= 0 ? 'forced' : 'normal', active: after }
+  }
+
+  private startCopy(work: Work, active: ActiveSet): void {
+    if (!this.copiesCharacters || work.consumes === 0) return
+    const thread = this.program.starts[this.copyRule]
+    if (this.arcs(thread)[work.symbol] < 0) return
+    const group = this.newGroup(work, active, [thread], work.consumes, 0)
+    this.push(work, thread, group)
+  }
+
+  /** Remembers a spine node whose threads may live on; the op is dropped again when none does. */
+  private newGroup(work: Work, active: ActiveSet, threads: readonly number[], back: number, context: number): number {
+    if (threads.length === 0) return -1
+    work.ops.push([OP_GROUP, back, this.contexts.kind[context]])
+    work.groups.push({ active, opIndex: work.ops.length - 1, age: back, endedBack: -1, endsHere: -1 })
+    return work.groups.length - 1
+  }
+
+  private push(work: Work, thread: number, group: number): void {
+    if (this.visited[thread] === work.stamp) return
+    this.visited[thread] = work.stamp
+    work.threads.push(thread)
+    work.threadGroups.push(group)
+  }
+
+  /** A thread of the old state meets the next symbol: it goes on the list, dies, or reports its match. */
+  private resolveThread(work: Work, context: number, thread: number, group: number): Found | undefined {
+    const pc = this.threadPc[thread]
+    const instruction = this.program.instructions[pc]
+    const mode = this.threadMode[thread]
+    const atEnd = work.symbol === this.endSymbol
+    if (mode === MODE_AT_END || mode === MODE_ENDED_BACK) {
+      if (!atEnd) return undefined
+      const back = mode === MODE_ENDED_BACK ? 1 : 0
+      return { rule: this.program.ruleOf[pc], back, context: this.threadContext[thread], ended: true }
+    }
+    if (instruction.op === 'hostEnd') {
+      const byte = work.symbol >= this.classCount ? -1 : this.representative[work.symbol]
+      const back = mode === MODE_HOST_DOT ? 1 : 0
+      const ends = back === 1 ? byte < 0 || !isLabelByte(byte) : byte < 0 || !isHostByte(byte)
+      if (ends) return { rule: instruction.rule, back, context: this.threadContext[thread], ended: false }
+      if (back === 0 && byte === 0x2e) this.push(work, thread, group)
+      return undefined
+    }
+    if (instruction.op !== 'assert') {
+      this.push(work, thread, group)
+      return undefined
+    }
+    let best = -1
+    for (const entry of this.closure(pc, MODE_NORMAL, context, work.look)) {
+      if (entry >= 0) this.push(work, entry, group)
+      else if (best < 0 || ~entry < best) best = ~entry
+      if (best >= 0 && this.options.priority === 'first') break
+    }
+    return best < 0 ? undefined : { rule: best, back: 0, context: 0, ended: false }
+  }
+
+  /** Phase 2: every listed thread reads the byte. */
+  private consume(work: Work, state: State, head: Head): Step | Undecided {
+    const { threads, threadGroups } = work
+    work.threads = []
+    work.threadGroups = []
+    work.stamp = ++this.stamp
+    const context = this.contexts.next[state.context * 256 + this.representative[work.symbol]]
+    const first = this.options.priority === 'first'
+    let winner = -1
+    let best = -1
+    for (let i = 0; i < threads.length; i++) {
+      const group = threadGroups[i]
+      if (winner >= 0 && (first || group !== winner)) break
+      for (const entry of this.advance(threads[i], work.symbol, state.context, context, LOOK_UNKNOWN)) {
+        if (entry >= 0) this.push(work, entry, group)
+        else {
+          winner = group
+          if (best < 0 || ~entry < best) best = ~entry
+          if (first) break
+        }
+      }
+    }
+    let active = head.active
+    if (winner >= 0) {
+      const after = this.accept(work, winner, best, 0, LOOK_UNKNOWN)
+      if (isUndecided(after)) return after
+      active = after
+    }
+    return this.finish(work, context, head.kind === 'none' ? 'none' : 'normal', active)
+  }
+
+  /** Where a thread goes on a byte: leaves (thread ids) and matches (`~rule`) in order. `look` is mostly unknown. */
+  private advance(thread: number, symbol: number, before: number, after: number, look: number): Int32Array {
+    const pc = this.threadPc[thread]
+    const mode = this.threadMode[thread]
+    const instruction = this.program.instructions[pc]
+    if (instruction.op === 'hostEnd') return Int32Array.of(this.threadId(pc, MODE_HOST_DOT, before))
+    if (mode === MODE_FINAL_NEWLINE) {
+      if (instruction.op === 'match') return Int32Array.of(this.threadId(pc, MODE_ENDED_BACK, before))
+      const next = this.arcs(pc)[this.newlineSymbol]
+      return next < 0 ? NO_ENTRIES : this.closure(next, MODE_AT_END, after, LOOK_END)
+    }
+    if (instruction.op !== 'bytes') return NO_ENTRIES
+    const next = this.arcs(pc)[symbol]
+    return next < 0 ? NO_ENTRIES : this.closure(next, MODE_NORMAL, after, look)
+  }
+
+  private accept(work: Work, group: number, rule: number, back: number, look: number): ActiveSet | Undecided {
+    const before = work.groups[group].active
+    // Whatever ranks below the match is cut; with `longest`, the group's own threads may still find a longer one.
+    let keep = work.threads.length
+    while (keep > 0 && work.threadGroups[keep - 1] > group) keep--
+    work.threads.length = keep
+    work.threadGroups.length = keep
+    if (rule === this.copyRule) {
+      work.ops.push([OP_COPY, group])
+      return before
+    }
+    const after = this.after(work, before, rule, group)
+    if (isUndecided(after)) return after
+    const owner = work.groups[group]
+    if (back === 0) owner.endsHere = rule
+    else if (back === 1 && work.consumes === 1) owner.endedBack = rule
+    work.ops.push([OP_MATCH, group, rule, back, this.matchFlags(before, rule, look)])
+    return after
+  }
+
+  private acceptEmpty(
+    work: Work,
+    before: ActiveSet,
+    rule: number,
+    at: { readonly back: number; readonly look: number; readonly context: number },
+  ): ActiveSet | Undecided {
+    const after = this.after(work, before, rule, -1)
+    if (isUndecided(after)) return after
+    const kind = this.contexts.kind[at.context] << MATCH_KIND_SHIFT
+    work.ops.push([OP_EMPTY, rule, at.back, this.matchFlags(before, rule, at.look) | kind])
+    return after
+  }
+
+  private matchFlags(active: ActiveSet, rule: number, look: number): number {
+    const keeps = active.fired.has(rule)
+    return look | (keeps ? MATCH_KEEPS_TEXT : 0) | (keeps || this.rules[rule].usesSpan ? MATCH_NEEDS_TEXT : 0)
+  }
+
+  private after(work: Work, active: ActiveSet, rule: number, group: number): ActiveSet | Undecided {
+    const { max } = this.rules[rule]
+    if (max === Infinity || active.fired.has(rule)) return active
+    if (max > 1) {
+      const answer = work.decisions[work.decided++]
+      if (answer === undefined) return { undecided: rule, group, ops: work.ops }
+      if (answer === '0') return active
+    }
+    if (!this.options.firedKeepsToken) {
+      return this.internActive(
+        active.rules.filter((each) => each !== rule),
+        active.fired,
+      )
+    }
+    const fired = new Set([...active.fired, rule])
+    const done = active.rules.every((each) => fired.has(each))
+    return this.internActive(done ? [] : active.rules, fired)
+  }
+
+  private internActive(rules: readonly number[], fired: ReadonlySet<number>): ActiveSet {
+    const key = `${rules.join(',')}/${[...fired].sort((a, b) => a - b).join(',')}`
+    const known = this.activeSets.get(key)
+    if (known !== undefined) return known
+    const set: ActiveSet = { id: this.activeSets.size, rules, fired }
+    this.activeSets.set(key, set)
+    return set
+  }
+
+  /** Builds the target state from the surviving threads, starting the rules at the new loop head. */
+  private finish(work: Work, context: number, kind: State['head'], active: ActiveSet): Step | Undecided {
+    let head = kind
+    let headActive = active
+    if (kind === 'normal') {
+      const spawn = this.spawn(context, active, LOOK_UNKNOWN)
+      if (spawn.emptyRule >= 0) {
+        const group = this.newGroup(work, active, spawn.threads, 0, context)
+        for (const thread of spawn.threads) this.push(work, thread, group)
+        const after = this.acceptEmpty(work, active, spawn.emptyRule, { back: 0, look: LOOK_UNKNOWN, context })
+        if (isUndecided(after)) return after
+        if (group >= 0) work.groups[group].endsHere = spawn.emptyRule
+        head = 'forced'
+        headActive = after
+      }
+    }
+    const kept: number[] = []
+    const groups: Group[] = []
+    let lastNode: LastNode = 2
+    for (let i = 0; i < work.threads.length; ) {
+      const group = work.threadGroups[i]
+      let end = i
+      while (end < work.threads.length && work.threadGroups[end] === group) end++
+      const threads = Int32Array.from(work.threads.slice(i, end))
+      if (this.options.priority === 'longest') threads.sort()
+      const { active: groupActive, age, endsHere, endedBack } = work.groups[group]
+      const waits = threads.some((thread) => this.waits(thread))
+      const longest = this.options.priority === 'longest'
+      groups.push({
+        threads,
+        active: groupActive,
+        endsHere: longest && waits ? endsHere : -1,
+        endedBack: longest && threads.some((thread) => this.threadMode[thread] >= MODE_ENDED_BACK) ? endedBack : -1,
+      })
+      lastNode = waits && age < 2 ? (age === 0 ? 0 : 1) : 2
+      kept.push(group)
+      i = end
+    }
+    const target = this.makeState(context, head, headActive, active, groups, lastNode)
+    return { target, ops: encodeOps(work, kept) }
+  }
+
+  private makeState(
+    context: number,
+    head: State['head'],
+    active: ActiveSet,
+    nodeActive: ActiveSet,
+    groups: readonly Group[],
+    lastNode: LastNode,
+  ): State {
+    let key = `${context}${head[0]}${active.id},${nodeActive.id}/${lastNode}`
+    for (const group of groups) {
+      key += `|${group.active.id},${group.endsHere},${group.endedBack}:${group.threads.join(' ')}`
+    }
+    const state = { key, context, head, active, nodeActive, groups, lastNode }
+    let firstRuleGroup = 0
+    while (firstRuleGroup < groups.length && this.onlyCopies(groups[firstRuleGroup].threads)) firstRuleGroup++
+    return {
+      ...state,
+      firstRuleGroup,
+      firstTextGroup: head === 'none' ? -1 : this.findTextGroup(state, firstRuleGroup),
+    }
+  }
+
+  private spawn(context: number, active: ActiveSet, look: number): Spawn {
+    const key = `${context} ${active.id} ${look}`
+    const known = this.spawns.get(key)
+    if (known !== undefined) return known
+    const threads: number[] = []
+    let emptyRule = -1
+    let waits = false
+    for (const rule of active.rules) {
+      for (const entry of this.closure(this.program.starts[rule], MODE_NORMAL, context, look)) {
+        if (entry < 0) {
+          if (emptyRule < 0) emptyRule = ~entry
+          if (this.options.priority === 'first') break
+        } else {
+          threads.push(entry)
+          if (this.waits(entry)) waits = true
+        }
+      }
+      if (emptyRule >= 0 && this.options.priority === 'first') break
+    }
+    const spawn: Spawn = { threads, emptyRule, waits, byClass: new Map() }
+    this.spawns.set(key, spawn)
+    return spawn
+  }
+
+  /** The thread needs to know what comes next before it can go on. */
+  private waits(thread: number): boolean {
+    const { op } = this.program.instructions[this.threadPc[thread]]
+    return op === 'assert' || op === 'hostEnd' || this.threadMode[thread] >= MODE_AT_END
+  }
+
+  private threadsOn(spawn: Spawn, symbol: number): readonly number[] {
+    const known = spawn.byClass.get(symbol)
+    if (known !== undefined) return known
+    const threads = spawn.threads.filter((thread) => this.consumesSymbol(thread, symbol))
+    spawn.byClass.set(symbol, threads)
+    return threads
+  }
+
+  private consumesSymbol(thread: number, symbol: number): boolean {
+    const pc = this.threadPc[thread]
+    const mode = this.threadMode[thread]
+    const { op } = this.program.instructions[pc]
+    if (mode === MODE_FINAL_NEWLINE) return op === 'match' || this.arcs(pc)[this.newlineSymbol] >= 0
+    if (op === 'hostEnd') return symbol === this.dotSymbol
+    return op === 'bytes' && this.arcs(pc)[symbol] >= 0
+  }
+
+  /** Target per byte class, -1 where the instruction does not take it. */
+  private arcs(pc: number): Int32Array {
+    const known = this.arcTargets[pc]
+    if (known !== undefined) return known
+    const instruction = this.program.instructions[pc]
+    const targets = new Int32Array(this.classCount).fill(-1)
+    if (instruction.op === 'bytes') {
+      for (let i = 0; i < instruction.arcs.length; i += 3) {
+        for (let byte = instruction.arcs[i]; byte <= instruction.arcs[i + 1]; byte++) {
+          targets[this.classOf[byte]] = instruction.arcs[i + 2]
+        }
+      }
+    }
+    this.arcTargets[pc] = targets
+    return targets
+  }
+
+  private threadId(pc: number, mode: number, context: number): number {
+    if (mode === MODE_NORMAL) return pc
+    const key = (pc * 8 + mode) * 256 + context
+    const known = this.threadIds.get(key)
+    if (known !== undefined) return known
+    const id = this.threadPc.length
+    this.threadPc.push(pc)
+    this.threadMode.push(mode)
+    this.threadContext.push(context)
+    this.threadIds.set(key, id)
+    if (id >= this.visited.length) {
+      const grown = new Int32Array(this.visited.length * 2)
+      grown.set(this.visited)
+      this.visited = grown
+    }
+    return id
+  }
+
+  /** Everything reachable without consuming: leaves (thread ids) and matches (`~rule`), in order of priority. */
+  private closure(pc: number, mode: number, context: number, look: number): Int32Array {
+    const key = ((pc * 4 + mode) * 256 + context) * 8 + look
+    const known = this.closures.get(key)
+    if (known !== undefined) return known
+    const entries = this.walkClosure(pc, mode, context, look)
+    const useful = this.useful
+    const kind = this.contexts.kind[context]
+    const kept =
+      useful === undefined
+        ? entries
+        : entries.filter(
+            (entry) => entry < 0 || this.threadMode[entry] !== MODE_NORMAL || useful[entry * 4 + kind] === 1,
+          )
+    const result = Int32Array.from(kept)
+    this.closures.set(key, result)
+    return result
+  }
+
+  private walkClosure(entry: number, entryMode: number, context: number, look: number): number[] {
+    const result: number[] = []
+    const seen = new Set<number>()
+    const stack = [entry * 4 + entryMode]
+    for (let top = stack.pop(); top !== undefined; top = stack.pop()) {
+      if (seen.has(top)) continue
+      seen.add(top)
+      const pc = top >> 2
+      const mode = top & 3
+      const instruction = this.program.instructions[pc]
+      switch (instruction.op) {
+        case 'split':
+          for (let i = instruction.next.length - 1; i >= 0; i--) stack.push(instruction.next[i] * 4 + mode)
+          break
+        case 'save':
+          stack.push(instruction.next * 4 + mode)
+          break
+        case 'match':
+          if (mode === MODE_NORMAL) result.push(~instruction.rule)
+          else result.push(this.threadId(pc, mode, 0))
+          break
+        case 'hostEnd':
+          result.push(pc)
+          break
+        case 'bytes':
+          if (mode === MODE_NORMAL) result.push(pc)
+          else if (mode === MODE_FINAL_NEWLINE && takesNewline(instruction)) result.push(this.threadId(pc, mode, 0))
+          break
+        case 'assert': {
+          // After `$` passed before a newline, what follows is known: that newline, or the end after it.
+          const known = mode === MODE_FINAL_NEWLINE ? KIND_NEWLINE : mode === MODE_AT_END ? LOOK_END : look
+          const { assertion, next } = instruction
+          if (assertion === 'textEndOrFinalNewline' && known === KIND_NEWLINE) {
+            stack.push(next * 4 + MODE_FINAL_NEWLINE)
+            break
+          }
+          const holds = this.evaluate(assertion, context, known)
+          if (holds === undefined) result.push(pc)
+          else if (holds) stack.push(next * 4 + mode)
+          break
+        }
+      }
+    }
+    return result
+  }
+
+  private evaluate(assertion: string, context: number, look: number): boolean | undefined {
+    const kind = this.contexts.kind[context]
+    switch (assertion) {
+      case 'textStart':
+        return kind === KIND_NONE
+      case 'hostStart':
+        return this.contexts.hostStart[context] === 1
+      case 'hostStartOrSubdomain':
+        return this.contexts.subdomainStart[context] === 1
+      case 'lineStart':
+        if (kind !== KIND_NEWLINE) return kind === KIND_NONE
+        return look === LOOK_UNKNOWN ? undefined : look !== LOOK_END
+      default:
+        break
+    }
+    if (look === LOOK_UNKNOWN) return undefined
+    switch (assertion) {
+      case 'textEnd':
+      case 'textEndOrFinalNewline':
+        return look === LOOK_END
+      case 'lineEnd':
+        return look === LOOK_END || look === KIND_NEWLINE
+      case 'wordBoundary':
+        return (kind === KIND_WORD) !== (look === KIND_WORD)
+      default:
+        return (kind === KIND_WORD) === (look === KIND_WORD)
+    }
+  }
+
+  /**
+   * Which instructions can still lead to a match, per kind of the byte before (`useful[pc * 4 + kind]`): a thread that
+   * cannot (`a\b\B`, an empty class) would hold text for nothing. Undefined when every instruction can.
+   */
+  private findUseful(): Uint8Array | undefined {
+    const { instructions } = this.program
+    const doubtful = instructions.some(
+      (each) =>
+        (each.op === 'bytes' && each.arcs.length === 0) || (each.op === 'assert' && !each.assertion.startsWith('host')),
+    )
+    if (!doubtful) return undefined
+    const useful = new Uint8Array(instructions.length * 4)
+    const kindContext = kindContexts(this.contexts)
+    const anyUseful = (entries: readonly number[], kind: number): boolean =>
+      entries.some((entry) => entry < 0 || this.threadMode[entry] !== MODE_NORMAL || useful[entry * 4 + kind] === 1)
+    const kindsOf = instructions.map((each) => (each.op === 'bytes' ? arcKinds(each.arcs) : []))
+    const canUse = (pc: number, kind: number): boolean => {
+      const instruction = instructions[pc]
+      if (instruction.op === 'bytes') {
+        return kindsOf[pc].some(({ kind: after, next }) =>
+          anyUseful(this.walkClosure(next, MODE_NORMAL, kindContext[after], LOOK_UNKNOWN), after),
+        )
+      }
+      if (instruction.op !== 'assert') return true
+      return [KIND_NEWLINE, KIND_WORD, KIND_OTHER, LOOK_END].some((look) =>
+        this.walkClosure(pc, MODE_NORMAL, kindContext[kind], look).some((entry) => {
+          if (entry < 0) return true
+          const leaf = this.threadPc[entry]
+          const at = instructions[leaf]
+          if (this.threadMode[entry] === MODE_FINAL_NEWLINE && at.op === 'bytes') {
+            const next = arcTarget(at, NEWLINE)
+            return next >= 0 && this.walkClosure(next, MODE_AT_END, kindContext[KIND_NEWLINE], LOOK_END).length > 0
+          }
+          if (this.threadMode[entry] !== MODE_NORMAL) return true
+          return kindsOf[leaf].some(
+            ({ kind: after, next }) =>
+              after === look && anyUseful(this.walkClosure(next, MODE_NORMAL, kindContext[after], LOOK_UNKNOWN), after),
+          )
+        }),
+      )
+    }
+    for (let changed = true; changed; ) {
+      changed = false
+      for (let pc = 0; pc < instructions.length; pc++) {
+        for (let kind = 0; kind < 4; kind++) {
+          if (useful[pc * 4 + kind] === 1 || !canUse(pc, kind)) continue
+          useful[pc * 4 + kind] = 1
+          changed = true
+        }
+      }
+    }
+    // Without assertions on kinds the context tells no kind apart.
+    return useful
+  }
+
+  /** The first group that some continuation lets win with a rule that needs its text; see `State.firstTextGroup`. */
+  private findTextGroup(state: Omit<State, 'firstRuleGroup' | 'firstTextGroup'>, firstRuleGroup: number): number {
+    if (!this.mixedText || firstRuleGroup >= state.groups.length) return -1
+    // The best thread of the first group always can win: take the shortest text that completes it.
+    if (this.allText) return firstRuleGroup
+    const candidates = state.groups.flatMap((group, index) => (this.groupMayNeedText(group) ? [index] : []))
+    if (candidates.length === 0) return -1
+    const outcome = this.outcomeOf({ ...state, head: 'none', context: state.context })
+    if (outcome === undefined) return candidates[0]
+    return outcome.text.size === 0 ? -1 : Math.min(...outcome.text)
+  }
+
+  private groupMayNeedText(group: Group): boolean {
+    return group.threads.some((thread) => {
+      const rule = this.program.ruleOf[this.threadPc[thread]]
+      return rule !== this.copyRule && (this.rules[rule].usesSpan || group.active.fired.has(rule))
+    })
+  }
+
+  /**
+   * How a state's live groups can end, over all continuations: explores the states without a loop head that are
+   * reachable, then takes the least fixed point backwards. Undefined when there are too many of them.
+   */
+  private outcomeOf(from: Omit<State, 'firstRuleGroup' | 'firstTextGroup'>): Outcome | undefined {
+    const root = this.makeState(
+      from.context,
+      'none',
+      this.initialActive,
+      this.initialActive,
+      from.groups,
+      from.lastNode,
+    )
+    const known = this.outcomes.get(root.key)
+    if (known !== undefined) return known
+    const edges = new Map<string, { to: string; kept: readonly number[]; won: number; text: boolean }[]>()
+    const pending: State[] = [root]
+    const fresh: string[] = []
+    const seen = new Set([root.key])
+    while (pending.length > 0) {
+      const state = pending.pop() as State
+      if (this.outcomes.has(state.key)) continue
+      if (this.outcomes.size + fresh.length >= MAX_ANALYSED_STATES) return undefined
+      fresh.push(state.key)
+      const out: { to: string; kept: readonly number[]; won: number; text: boolean }[] = []
+      for (let symbol = 0; symbol <= this.classCount; symbol++) {
+        const step = this.step(state, symbol, ALL_SPENT) as Step
+        const { kept, won, text } = readOutcomeOps(step.ops, state.groups.length)
+        out.push({ to: symbol === this.endSymbol ? '' : step.target.key, kept, won, text })
+        if (symbol !== this.endSymbol && !seen.has(step.target.key)) {
+          seen.add(step.target.key)
+          pending.push(step.target)
+        }
+      }
+      edges.set(state.key, out)
+    }
+    for (const key of fresh) this.outcomes.set(key, { none: false, text: new Set(), plain: new Set() })
+    const ended: Outcome = { none: true, text: new Set(), plain: new Set() }
+    for (let changed = true; changed; ) {
+      changed = false
+      for (const key of fresh) {
+        const outcome = this.outcomes.get(key) as Outcome
+        const before = Number(outcome.none) + outcome.text.size + outcome.plain.size
+        for (const edge of edges.get(key) ?? []) {
+          const then = edge.to === '' ? ended : (this.outcomes.get(edge.to) as Outcome)
+          for (const group of then.text) outcome.text.add(edge.kept[group])
+          for (const group of then.plain) outcome.plain.add(edge.kept[group])
+          if (then.none) {
+            if (edge.won < 0) outcome.none = true
+            else if (edge.text) outcome.text.add(edge.won)
+            else outcome.plain.add(edge.won)
+          }
+        }
+        if (Number(outcome.none) + outcome.text.size + outcome.plain.size !== before) changed = true
+      }
+    }
+    return this.outcomes.get(root.key)
+  }
+}
+
+/** More answers than one step can ask for: without a loop head nothing depends on which rules are spent. */
+const ALL_SPENT = '1'.repeat(64)
+const NO_ENTRIES = new Int32Array(0)
+const NO_THREADS: readonly number[] = []
+
+const COPY_CHARACTER: RuleSource = {
+  root: { kind: 'class', ranges: [0x80, 0xd7ff, 0xe000, 0x10ffff], span: { start: 0, end: 0 } },
+  mode: 'text',
+  hostEnd: false,
+}
+
+function isUndecided<T extends object>(value: T | Undecided): value is Undecided {
+  return 'undecided' in value
+}
+
+/** Whether a rule's program can reach its end without a byte, whatever its assertions say. */
+function reachesMatch(program: Program, rule: number): boolean {
+  const seen = new Set<number>()
+  const stack = [program.starts[rule]]
+  for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
+    if (seen.has(pc)) continue
+    seen.add(pc)
+    const instruction = program.instructions[pc]
+    if (instruction.op === 'match' || instruction.op === 'hostEnd') return true
+    if (instruction.op === 'split') stack.push(...instruction.next)
+    else if (instruction.op !== 'bytes') stack.push(instruction.next)
+  }
+  return false
+}
+
+function takesNewline(instruction: Extract<Instruction, { op: 'bytes' }>): boolean {
+  return arcTarget(instruction, NEWLINE) >= 0
+}
+
+function arcTarget(instruction: Extract<Instruction, { op: 'bytes' }>, byte: number): number {
+  const { arcs } = instruction
+  for (let i = 0; i < arcs.length; i += 3) if (arcs[i] <= byte && byte <= arcs[i + 1]) return arcs[i + 2]
+  return -1
+}
+
+/** The kinds of bytes that an instruction takes, with where it goes on them; each pair once. */
+function arcKinds(arcs: readonly number[]): { kind: number; next: number }[] {
+  const found = new Map<number, { kind: number; next: number }>()
+  for (let i = 0; i < arcs.length; i += 3) {
+    for (let byte = arcs[i]; byte <= arcs[i + 1]; byte++) {
+      const kind = byteKind(byte)
+      found.set(arcs[i + 2] * 4 + kind, { kind, next: arcs[i + 2] })
+    }
+  }
+  return [...found.values()]
+}
+
+/** Some context of each kind, for questions that depend on the kind alone. */
+function kindContexts(contexts: ContextAutomaton): number[] {
+  return [KIND_NONE, KIND_NEWLINE, KIND_WORD, KIND_OTHER].map((kind) => Math.max(0, contexts.kind.indexOf(kind)))
+}
+
+/** Bytes that no instruction, context or look tells apart share a class. */
+function byteClasses(
+  instructions: readonly Instruction[],
+  contexts: ContextAutomaton,
+  kinds: boolean,
+): { classOf: Uint8Array; representative: Uint8Array } {
+  const sets = new Map<string, readonly number[]>()
+  let hostEnd = false
+  for (const instruction of instructions) {
+    if (instruction.op === 'hostEnd') hostEnd = true
+    if (instruction.op !== 'bytes') continue
+    const byTarget = new Map<number, number[]>()
+    for (let i = 0; i < instruction.arcs.length; i += 3) {
+      const ranges = byTarget.get(instruction.arcs[i + 2]) ?? []
+      ranges.push(instruction.arcs[i], instruction.arcs[i + 1])
+      byTarget.set(instruction.arcs[i + 2], ranges)
+    }
+    for (const ranges of byTarget.values()) sets.set(ranges.join(' '), ranges)
+  }
+  const classOf = new Uint8Array(256)
+  let count = 1
+  const split = (signature: (byte: number) => number): void => {
+    const ids = new Map<number, number>()
+    const before = classOf.slice()
+    for (let byte = 0; byte < 256; byte++) {
+      const key = before[byte] * 65_536 + signature(byte)
+      const id = ids.get(key) ?? ids.size
+      ids.set(key, id)
+      classOf[byte] = id
+    }
+    count = ids.size
+  }
+  for (const ranges of sets.values()) {
+    const member = new Uint8Array(256)
+    for (let i = 0; i < ranges.length; i += 2) member.fill(1, ranges[i], ranges[i + 1] + 1)
+    split((byte) => member[byte])
+  }
+  if (kinds) split(byteKind)
+  if (hostEnd) split((byte) => (byte === 0x2e ? 2 : isLabelByte(byte) ? 1 : 0))
+  for (let context = 0; context < contexts.count; context++) split((byte) => contexts.next[context * 256 + byte])
+  const representative = new Uint8Array(count)
+  for (let byte = 255; byte >= 0; byte--) representative[classOf[byte]] = byte
+  return { classOf, representative }
+}
+
+/** Flattens the ops, dropping remembered nodes that nothing refers to and renumbering the rest. */
+function encodeOps(work: Work, kept: readonly number[]): Int32Array {
+  const old = work.groups.filter((group) => group.opIndex < 0).length
+  const identity = kept.length === old && kept.every((group, index) => group === index)
+  const used = new Set(kept)
+  let events = 0
+  for (const op of work.ops) {
+    if (op[0] === OP_MATCH || op[0] === OP_COPY) used.add(op[1])
+    if (op[0] !== OP_GROUP) events++
+  }
+  if (events === 0 && identity) return NO_ENTRIES
+  const renumbered = new Map<number, number>()
+  for (let group = 0; group < old; group++) renumbered.set(group, group)
+  const result: number[] = []
+  let created = old
+  let next = old
+  for (const op of work.ops) {
+    if (op[0] === OP_GROUP) {
+      if (used.has(created)) {
+        renumbered.set(created, next++)
+        result.push(...op)
+      }
+      created++
+    } else if (op[0] === OP_MATCH || op[0] === OP_COPY) {
+      result.push(op[0], renumbered.get(op[1]) as number, ...op.slice(2))
+    } else result.push(...op)
+  }
+  result.push(OP_KEEP, kept.length, ...kept.map((group) => renumbered.get(group) as number))
+  return Int32Array.from(result)
+}
+
+/** What a headless step did: which old group each surviving one was, and who won, if anybody. */
+function readOutcomeOps(ops: Int32Array, groups: number): { kept: number[]; won: number; text: boolean } {
+  let won = -1
+  let text = false
+  let kept = Array.from({ length: groups }, (_, index) => index)
+  for (let i = 0; i < ops.length; ) {
+    switch (ops[i]) {
+      case OP_GROUP:
+        i += 3
+        break
+      case OP_MATCH:
+        won = ops[i + 1]
+        text = (ops[i + 4] & MATCH_NEEDS_TEXT) !== 0
+        i += 5
+        break
+      case OP_EMPTY:
+        i += 4
+        break
+      case OP_COPY:
+        won = ops[i + 1]
+        text = false
+        i += 2
+        break
+      default:
+        kept = Array.from(ops.subarray(i + 2, i + 2 + ops[i + 1]))
+        i = ops.length
+    }
+  }
+  return { kept, won, text }
+}

@@ -1,0 +1,508 @@
+/**
+ * The machine that runs a search automaton over a body: AssemblyScript, compiled to WebAssembly with SIMD.
+ *
+ * It owns three things in linear memory: the *window* (text not yet emitted, and the piece being read), the *spine*
+ * (complete matches of the present parse, in order) and the *groups* (spine nodes that still have live threads). Rows
+ * of the transition table are laid out by the host; a cell is the address of the next row, -1 when the transition has
+ * not been built, or the complement of the address of a record: target row, length of ops, ops (automaton.ts).
+ *
+ * Positions are 32-bit and relative to an origin that the host moves; `address = bias + position`.
+ *
+ * INVARIANT: the spine is sorted; entries below `settled` can no longer change; the host drains them with `drain`.
+ */
+
+// Control block, at address 0; the host reads and writes it between calls. Offsets in bytes.
+const POS: usize = 0
+const END: usize = 4
+const ROW: usize = 8
+/** Bytes of the spine, up to the position, that lie in matches whose text nobody needs (modulo 2^32). */
+const SKIPPED: usize = 12
+const EDGE_COUNT: usize = 16
+const EDGE_HEAD: usize = 20
+/** Index of the entry that is stored first in the spine's memory. */
+const EDGE_BASE: usize = 24
+const GROUP_COUNT: usize = 28
+const EMITTED: usize = 32
+const BIAS: usize = 36
+const OUT_LENGTH: usize = 40
+const DETAIL: usize = 44
+/** Limit of held bytes plus pending matches. */
+const LIMIT: usize = 48
+const SETTLED: usize = 52
+const BARRIER: usize = 56
+const STEPS: usize = 60
+const CHECK_AT: usize = 64
+const WINDOW_START: usize = 68
+const CLASS_MAP: usize = 72
+const EDGES: usize = 76
+const EDGE_CAPACITY: usize = 80
+const GROUPS: usize = 84
+const OUT: usize = 88
+const OUT_CAPACITY: usize = 92
+/** Per rule: address and length of a fixed replacement; length -1 when the host makes it. */
+const REPLACEMENTS: usize = 96
+const HITS: usize = 100
+const PREFILTER: usize = 104
+const CONTEXT_NEXT: usize = 108
+const CONTEXT_DEPTH: usize = 112
+/** Per rule, matches on the spine and before it; 0 when no rule has a limit above one. */
+const COUNTERS: usize = 116
+/** Pending matches do not count against the limit (replace_filter counts held bytes only). */
+const LIMIT_HELD_ONLY: usize = 120
+const SCRATCH: usize = 124
+const NEW_EDGES: usize = 128
+
+// A row: facts about the state, then a cell per byte class. Offsets from the first cell.
+const ROW_GROUPS: usize = 4
+const ROW_FIRST_RULE_GROUP: usize = 8
+const ROW_FIRST_TEXT_GROUP: usize = 12
+/** Address of the table that gives the start row of each context, for a state without groups; otherwise 0. */
+const ROW_STARTS: usize = 16
+const ROW_CONTEXT: usize = 20
+
+const EXIT_DONE: i32 = 0
+const EXIT_UNKNOWN: i32 = 1
+/** The host has to choose among records (a rule with a limit fires). */
+const EXIT_DECIDE: i32 = 2
+const EXIT_SPINE_FULL: i32 = 3
+/** The byte at the position cannot be processed within the limit. */
+const EXIT_LIMIT: i32 = 4
+const EXIT_OUT_FULL: i32 = 5
+const EXIT_REPLACE: i32 = 6
+const EXIT_TEXT: i32 = 7
+/** The start row of the context in the detail word has not been built. */
+const EXIT_START: i32 = 8
+
+const OP_GROUP: i32 = 1
+const OP_MATCH: i32 = 2
+const OP_EMPTY: i32 = 3
+const OP_COPY: i32 = 4
+
+const FLAG_KEEPS_TEXT: i32 = 8
+const FLAG_NEEDS_TEXT: i32 = 16
+
+const GROUP_BYTES: usize = 16
+const EDGE_BYTES: usize = 16
+
+/** Spine entries that one step can append, at most. */
+const MAX_NEW_EDGES: i32 = 16
+const DECIDE_FLAG: i32 = 0x40000000
+
+// @ts-ignore: decorator
+@inline
+function cb(offset: usize): i32 {
+  return load<i32>(offset)
+}
+
+// @ts-ignore: decorator
+@inline
+function cellAt(row: usize, classMap: usize, address: i32): i32 {
+  return load<i32>(row + (<usize>load<u8>(classMap + <usize>load<u8>(address)) << 2))
+}
+
+/**
+ * Runs from the position to the end of the piece and drains what is settled. Returns an exit code; the host resolves
+ * what it asks for and calls again. One call per piece when all transitions exist and replacements are fixed.
+ */
+export function run(): i32 {
+  const from = cb(POS)
+  const exit = scan()
+  store<i32>(STEPS, cb(STEPS) + (cb(POS) - from))
+  return exit
+}
+
+function scan(): i32 {
+  let pos = cb(POS)
+  const end = cb(END)
+  let row: usize = cb(ROW)
+  const bias = cb(BIAS)
+  const classMap: usize = cb(CLASS_MAP)
+  const prefilter: usize = cb(PREFILTER)
+  for (;;) {
+    let cell: i32 = 0
+    const starts: usize = load<i32>(row - ROW_STARTS)
+    if (starts != 0) {
+      // No live thread before this position: a plain cell leads to another state of this kind.
+      for (;;) {
+        if (prefilter != 0) {
+          const candidate = skip(prefilter, bias + pos, bias + end) - bias
+          if (candidate > pos) {
+            const context = contextAt(<i32>load<i32>(row - ROW_CONTEXT), bias, pos, candidate)
+            pos = candidate
+            const synced: usize = load<i32>(starts + (<usize>context << 2))
+            if (synced == 0) {
+              store<i32>(POS, pos)
+              store<i32>(DETAIL, context)
+              return EXIT_START
+            }
+            row = synced
+          }
+        }
+        if (pos >= end) break
+        cell = cellAt(row, classMap, bias + pos)
+        if (cell < 0) break
+        row = cell
+        pos++
+      }
+      if (pos >= end) break
+    } else {
+      let limit = cb(CHECK_AT)
+      if (limit > end) limit = end
+      while (pos < limit) {
+        cell = cellAt(row, classMap, bias + pos)
+        if (cell < 0) break
+        row = cell
+        pos++
+      }
+      if (pos >= end) break
+      if (pos >= limit) {
+        // The quick bound is used up: how much is really held?
+        const slack = cb(LIMIT) - held(row, pos)
+        if (slack > 0) {
+          store<i32>(CHECK_AT, pos + slack)
+          continue
+        }
+        cell = cellAt(row, classMap, bias + pos)
+        if (cell >= 0) {
+          if (held(cell, pos + 1) > cb(LIMIT)) {
+            store<i32>(POS, pos)
+            store<i32>(ROW, <i32>row)
+            return EXIT_LIMIT
+          }
+          row = cell
+          pos++
+          continue
+        }
+      }
+    }
+    store<i32>(POS, pos)
+    store<i32>(ROW, <i32>row)
+    if (cell == -1 || (load<i32>(~cell + 4) & DECIDE_FLAG) != 0) {
+      store<i32>(DETAIL, <i32>load<u8>(classMap + <usize>load<u8>(bias + pos)))
+      return cell == -1 ? EXIT_UNKNOWN : EXIT_DECIDE
+    }
+    const exit = apply(~cell, pos + 1, 1)
+    if (exit != EXIT_DONE) return exit
+    pos++
+    row = cb(ROW)
+  }
+  store<i32>(POS, pos)
+  store<i32>(ROW, <i32>row)
+  return EXIT_DONE
+}
+
+/** The context at `candidate`, from the bytes before it as far as they matter. */
+function contextAt(context: i32, bias: i32, pos: i32, candidate: i32): i32 {
+  const depth = cb(CONTEXT_DEPTH)
+  if (depth == 0) return context
+  const next: usize = cb(CONTEXT_NEXT)
+  let p = candidate - depth
+  if (p <= pos) p = pos
+  else context = 0
+  while (p < candidate) {
+    context = <i32>load<u8>(next + (<usize>context << 8) + <usize>load<u8>(bias + p))
+    p++
+  }
+  return context
+}
+
+/** Held bytes (and pending matches) in the state of `row` at `pos`; exact, see `State.firstTextGroup`. */
+function held(row: usize, pos: i32): i32 {
+  return heldWith(row, pos, cb(GROUPS), load<i32>(row - ROW_GROUPS), cb(EDGE_COUNT), cb(SKIPPED), 0, 0)
+}
+
+function heldWith(
+  row: usize,
+  pos: i32,
+  groups: usize,
+  groupCount: i32,
+  edgeCount: i32,
+  skipped: i32,
+  scratchBase: i32,
+  scratchEdges: usize,
+): i32 {
+  if (groupCount == 0) return 0
+  const firstPos = load<i32>(groups)
+  const firstDepth = load<i32>(groups + 4)
+  const firstSkipped = load<i32>(groups + 8)
+  const text = load<i32>(row - ROW_FIRST_TEXT_GROUP)
+  let bytes: i32
+  if (text >= 0) {
+    const group = groups + <usize>text * GROUP_BYTES
+    bytes = load<i32>(group) - load<i32>(group + 8) - (firstPos - firstSkipped) + (pos - load<i32>(group))
+  } else {
+    bytes = pos - skipped - (firstPos - firstSkipped)
+  }
+  // Bytes before the first place that is still open are copied in every continuation.
+  bytes -= barrierWith(row, pos, groups, groupCount, edgeCount, scratchBase, scratchEdges) - firstPos
+  return cb(LIMIT_HELD_ONLY) != 0 ? bytes : bytes + (edgeCount - firstDepth)
+}
+
+/** First position whose treatment is still open. */
+function barrierWith(
+  row: usize,
+  pos: i32,
+  groups: usize,
+  groupCount: i32,
+  edgeCount: i32,
+  scratchBase: i32,
+  scratchEdges: usize,
+): i32 {
+  if (groupCount == 0) return pos
+  const firstRule = load<i32>(row - ROW_FIRST_RULE_GROUP)
+  if (firstRule == 0) return load<i32>(groups)
+  const depth = load<i32>(groups + 4)
+  if (edgeCount > depth) {
+    return scratchEdges != 0 && depth >= scratchBase
+      ? load<i32>(scratchEdges + <usize>(depth - scratchBase) * EDGE_BYTES)
+      : load<i32>(edgeAddress(depth))
+  }
+  return firstRule < groupCount ? load<i32>(groups + <usize>firstRule * GROUP_BYTES) : pos
+}
+
+// @ts-ignore: decorator
+@inline
+function edgeAddress(index: i32): usize {
+  return <usize>cb(EDGES) + <usize>(index - cb(EDGE_BASE)) * EDGE_BYTES
+}
+
+/** `heldBytes` alone, for the host. */
+export function heldBytes(): i32 {
+  const only = cb(LIMIT_HELD_ONLY)
+  store<i32>(LIMIT_HELD_ONLY, 1)
+  const bytes = held(cb(ROW), cb(POS))
+  store<i32>(LIMIT_HELD_ONLY, only)
+  return bytes
+}
+
+/**
+ * Applies a record. With `checked`, nothing happens and `EXIT_LIMIT` is returned when more would be held afterwards
+ * than the limit allows.
+ */
+export function apply(record: usize, newPos: i32, checked: i32): i32 {
+  const target: usize = load<i32>(record)
+  const length = load<i32>(record + 4) & ~DECIDE_FLAG
+  const ops = record + 8
+  const groups: usize = cb(GROUPS)
+  const edgeCapacity = cb(EDGE_CAPACITY)
+  let edgeCount = cb(EDGE_COUNT)
+  if (edgeCount - cb(EDGE_BASE) + MAX_NEW_EDGES > edgeCapacity) return EXIT_SPINE_FULL
+  let skipped = cb(SKIPPED)
+  let created = cb(GROUP_COUNT)
+  const scratch: usize = cb(SCRATCH)
+  const newEdges: usize = cb(NEW_EDGES)
+  // The spine after this step: old entries below `base`, then those in `newEdges`.
+  let base = edgeCount
+  let groupCount = 0
+  for (let i = 0; i < length; ) {
+    const op = load<i32>(ops + (<usize>i << 2))
+    const a = load<i32>(ops + (<usize>i << 2), 4)
+    const b = load<i32>(ops + (<usize>i << 2), 8)
+    if (op == OP_GROUP) {
+      const group = groups + <usize>created * GROUP_BYTES
+      store<i32>(group, newPos - a)
+      store<i32>(group, edgeCount, 4)
+      store<i32>(group, skipped, 8)
+      store<i32>(group, b, 12)
+      created++
+      i += 3
+    } else if (op == OP_MATCH) {
+      const group = groups + <usize>a * GROUP_BYTES
+      const back = load<i32>(ops + (<usize>i << 2), 12)
+      const flags = load<i32>(ops + (<usize>i << 2), 16)
+      edgeCount = load<i32>(group + 4)
+      if (edgeCount < base) base = edgeCount
+      const edge = newEdges + <usize>(edgeCount - base) * EDGE_BYTES
+      const start = load<i32>(group)
+      store<i32>(edge, start)
+      store<i32>(edge, newPos - back, 4)
+      store<i32>(edge, b, 8)
+      store<i32>(edge, flags | (load<i32>(group + 12) << 8), 12)
+      edgeCount++
+      skipped = load<i32>(group + 8)
+      if ((flags & FLAG_NEEDS_TEXT) == 0) skipped += newPos - back - start
+      i += 5
+    } else if (op == OP_EMPTY) {
+      const edge = newEdges + <usize>(edgeCount - base) * EDGE_BYTES
+      store<i32>(edge, newPos - b)
+      store<i32>(edge, newPos - b, 4)
+      store<i32>(edge, a, 8)
+      // The kind of the byte before comes with the flags of an empty match.
+      store<i32>(edge, load<i32>(ops + (<usize>i << 2), 12), 12)
+      edgeCount++
+      i += 4
+    } else if (op == OP_COPY) {
+      const group = groups + <usize>a * GROUP_BYTES
+      edgeCount = load<i32>(group + 4)
+      if (edgeCount < base) base = edgeCount
+      skipped = load<i32>(group + 8)
+      i += 2
+    } else {
+      groupCount = a
+      for (let g = 0; g < groupCount; g++) {
+        const source = groups + <usize>load<i32>(ops + (<usize>(i + 2 + g) << 2)) * GROUP_BYTES
+        memory.copy(scratch + <usize>g * GROUP_BYTES, source, GROUP_BYTES)
+      }
+      break
+    }
+  }
+  if (length == 0) {
+    groupCount = created
+    memory.copy(scratch, groups, <usize>groupCount * GROUP_BYTES)
+  }
+  const limit = cb(LIMIT)
+  let checkAt: i32 = i32.MAX_VALUE
+  if (groupCount > 0) {
+    // Held bytes are at most what was read since the first node; exact only when that is not enough.
+    let bound = newPos - load<i32>(scratch) + (edgeCount - load<i32>(scratch + 4))
+    if (bound > limit && checked != 0) {
+      bound = heldWith(target, newPos, scratch, groupCount, edgeCount, skipped, base, newEdges)
+      if (bound > limit) return EXIT_LIMIT
+    }
+    checkAt = newPos + (limit - bound)
+  }
+  const counters: usize = cb(COUNTERS)
+  if (counters != 0) {
+    for (let e = base; e < cb(EDGE_COUNT); e++) {
+      const counter = counters + (<usize>load<i32>(edgeAddress(e), 8) << 2)
+      store<i32>(counter, load<i32>(counter) - 1)
+    }
+    for (let e = 0; e < edgeCount - base; e++) {
+      const counter = counters + (<usize>load<i32>(newEdges + <usize>e * EDGE_BYTES, 8) << 2)
+      store<i32>(counter, load<i32>(counter) + 1)
+    }
+  }
+  memory.copy(edgeAddress(base), newEdges, <usize>(edgeCount - base) * EDGE_BYTES)
+  memory.copy(groups, scratch, <usize>groupCount * GROUP_BYTES)
+  store<i32>(EDGE_COUNT, edgeCount)
+  store<i32>(GROUP_COUNT, groupCount)
+  store<i32>(SKIPPED, skipped)
+  store<i32>(ROW, <i32>target)
+  store<i32>(POS, newPos)
+  store<i32>(CHECK_AT, checkAt)
+  return EXIT_DONE
+}
+
+/** Works out what is settled now; to be called before `drain`. */
+export function settle(): void {
+  const row: usize = cb(ROW)
+  const groups: usize = cb(GROUPS)
+  const groupCount = cb(GROUP_COUNT)
+  store<i32>(SETTLED, groupCount == 0 ? cb(EDGE_COUNT) : load<i32>(groups + 4))
+  store<i32>(BARRIER, barrierWith(row, cb(POS), groups, groupCount, cb(EDGE_COUNT), 0, 0))
+}
+
+/**
+ * Emits what is settled: the bytes between matches, and replacements that are fixed. Exits when the output is full,
+ * when the host has to make a replacement (`EXIT_REPLACE`) or has to bring text that is not in the window
+ * (`EXIT_TEXT`: from the emitted position up to `DETAIL`).
+ */
+export function drain(): i32 {
+  const bias = cb(BIAS)
+  const out: usize = cb(OUT)
+  const capacity = cb(OUT_CAPACITY)
+  const windowStart = cb(WINDOW_START)
+  const settled = cb(SETTLED)
+  const replacements: usize = cb(REPLACEMENTS)
+  const hits: usize = cb(HITS)
+  let length = cb(OUT_LENGTH)
+  let emitted = cb(EMITTED)
+  let head = cb(EDGE_HEAD)
+  let exit = EXIT_DONE
+  for (;;) {
+    const edge = edgeAddress(head)
+    const last = head >= settled
+    let upTo = last ? cb(BARRIER) : load<i32>(edge)
+    const keeps = !last && (load<i32>(edge, 12) & FLAG_KEEPS_TEXT) != 0
+    if (keeps) upTo = load<i32>(edge, 4)
+    if (upTo > emitted) {
+      if (emitted < windowStart) {
+        store<i32>(DETAIL, upTo < windowStart ? upTo : windowStart)
+        exit = EXIT_TEXT
+        break
+      }
+      let count = upTo - emitted
+      if (count > capacity - length) count = capacity - length
+      memory.copy(out + length, bias + emitted, count)
+      length += count
+      emitted += count
+      if (emitted < upTo) {
+        exit = EXIT_OUT_FULL
+        break
+      }
+    }
+    if (last) break
+    if (!keeps) {
+      const rule = load<i32>(edge, 8)
+      const size = load<i32>(replacements + (<usize>rule << 3), 4)
+      if (size < 0) {
+        exit = EXIT_REPLACE
+        break
+      }
+      if (size > capacity - length) {
+        exit = EXIT_OUT_FULL
+        break
+      }
+      memory.copy(out + length, load<i32>(replacements + (<usize>rule << 3)), size)
+      length += size
+      const hit = hits + (<usize>rule << 2)
+      store<i32>(hit, load<i32>(hit) + 1)
+      emitted = load<i32>(edge, 4)
+    }
+    head++
+  }
+  store<i32>(OUT_LENGTH, length)
+  store<i32>(EMITTED, emitted)
+  store<i32>(EDGE_HEAD, head)
+  return exit
+}
+
+/**
+ * Address of the first place in [from, to) where a rule may begin, or `to`. A prefilter block: kind (1: one of a set
+ * of bytes, 2: three-byte fingerprints in eight buckets), at 16 a flag per first byte, at 272 the nibble tables.
+ */
+function skip(prefilter: usize, from: i32, to: i32): i32 {
+  let p = from
+  const nibble = i8x16.splat(0x0f)
+  if (load<i32>(prefilter) == 1) {
+    const low = v128.load(prefilter, 272)
+    const high = v128.load(prefilter, 288)
+    const bits = v128.load(prefilter, 304)
+    const keep = i8x16.splat(<i8>0x8f)
+    const flip = i8x16.splat(<i8>0x80)
+    const seven = i8x16.splat(7)
+    while (p + 16 <= to) {
+      const text = v128.load(p)
+      const sets = v128.or(
+        i8x16.swizzle(low, v128.and(text, keep)),
+        i8x16.swizzle(high, v128.and(v128.xor(text, flip), keep)),
+      )
+      const hit = v128.and(sets, i8x16.swizzle(bits, v128.and(i8x16.shr_u(text, 4), seven)))
+      if (v128.any_true(hit)) return p + ctz<i32>(i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0))))
+      p += 16
+    }
+  } else {
+    const low0 = v128.load(prefilter, 272)
+    const high0 = v128.load(prefilter, 288)
+    const low1 = v128.load(prefilter, 304)
+    const high1 = v128.load(prefilter, 320)
+    const low2 = v128.load(prefilter, 336)
+    const high2 = v128.load(prefilter, 352)
+    while (p + 18 <= to) {
+      const text0 = v128.load(p)
+      const text1 = v128.load(p, 1)
+      const text2 = v128.load(p, 2)
+      const hit = v128.and(
+        v128.and(
+          v128.and(i8x16.swizzle(low0, v128.and(text0, nibble)), i8x16.swizzle(high0, i8x16.shr_u(text0, 4))),
+          v128.and(i8x16.swizzle(low1, v128.and(text1, nibble)), i8x16.swizzle(high1, i8x16.shr_u(text1, 4))),
+        ),
+        v128.and(i8x16.swizzle(low2, v128.and(text2, nibble)), i8x16.swizzle(high2, i8x16.shr_u(text2, 4))),
+      )
+      if (v128.any_true(hit)) return p + ctz<i32>(i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0))))
+      p += 16
+    }
+  }
+  while (p < to && load<u8>(prefilter + 16 + <usize>load<u8>(p)) == 0) p++
+  return p
+}

@@ -1,0 +1,995 @@
+/**
+ * Tokenizing bodies with one rule set: the kernel's memory, the cache of automaton states, and the streams that share
+ * them.
+ *
+ * One WebAssembly instance serves all bodies of a rule set. A body that holds nothing between two pieces has no state
+ * beyond a few numbers; one that does keeps its text and spine in the instance for as long as no other body is
+ * tokenized there, and in arrays of its own otherwise.
+ *
+ * Memory per body: the held text (at most twice the limit before it is compacted), 16 bytes per pending match, 16 per
+ * live group. Shared: transition rows and records up to {@link MAX_TABLE_BYTES}, then the cache starts over.
+ */
+import {
+  type ActiveSet,
+  Automaton,
+  type AutomatonRule,
+  MATCH_KEEPS_TEXT,
+  MATCH_KIND_SHIFT,
+  MATCH_LOOK_MASK,
+  MATCH_NEEDS_TEXT,
+  OP_EMPTY,
+  OP_GROUP,
+  OP_MATCH,
+  type State,
+  type Settled,
+  type Step,
+  type Undecided,
+} from './automaton.ts'
+import { KERNEL_WASM } from './kernel.generated.ts'
+import { buildPrefilter, type Prefilter } from './prefilter.ts'
+
+/** Transition rows and records of one rule set; met, the cache starts over. */
+export const MAX_TABLE_BYTES: number = 16 * 1024 * 1024
+/** Characters of state keys that are kept on the side of JavaScript. */
+const MAX_KEY_CHARACTERS = 16 * 1024 * 1024
+/** A body is processed in pieces of at most this size, so that output leaves and others are served in between. */
+export const PIECE_BYTES: number = 64 * 1024
+const OUT_BYTES = 64 * 1024
+const PAGE_BYTES = 65_536
+const INITIAL_EDGES = 4_096
+/** The kernel reads an op's operands before it knows how many there are. */
+const RECORD_MARGIN_BYTES = 16
+/** Pending matches and held bytes together, where a limit on held bytes alone is checked at the end of a write. */
+const WRITE_END_CAP = 1024 * 1024
+/** Positions are moved back when they pass this, long before they leave 31 bits. */
+const REBASE_AT = 1 << 29
+
+const EXIT_DONE = 0
+const EXIT_UNKNOWN = 1
+const EXIT_DECIDE = 2
+const EXIT_SPINE_FULL = 3
+const EXIT_LIMIT = 4
+const EXIT_OUT_FULL = 5
+const EXIT_REPLACE = 6
+const EXIT_START = 8
+const DECIDE_FLAG = 0x40000000
+
+// Words of the control block; see kernel/index.ts.
+const POS = 0
+const END = 1
+const ROW = 2
+const SKIPPED = 3
+const EDGE_COUNT = 4
+const EDGE_HEAD = 5
+const EDGE_BASE = 6
+const GROUP_COUNT = 7
+const EMITTED = 8
+const BIAS = 9
+const OUT_LENGTH = 10
+const DETAIL = 11
+const LIMIT = 12
+const SETTLED = 13
+const BARRIER = 14
+const STEPS = 15
+const CHECK_AT = 16
+const WINDOW_START = 17
+const CLASS_MAP = 18
+const EDGES = 19
+const EDGE_CAPACITY = 20
+const GROUPS = 21
+const OUT = 22
+const OUT_CAPACITY = 23
+const REPLACEMENTS = 24
+const HITS = 25
+const PREFILTER = 26
+const CONTEXT_NEXT = 27
+const CONTEXT_DEPTH = 28
+const COUNTERS = 29
+const LIMIT_HELD_ONLY = 30
+const SCRATCH = 31
+const NEW_EDGES = 32
+const CONTROL_BYTES = 1024
+
+const ROW_HEADER_WORDS = 8
+const EDGE_WORDS = 4
+const GROUP_WORDS = 4
+
+/** A match whose replacement the host makes. */
+export interface Match {
+  readonly rule: number
+  /** The matched text, empty for a rule that does not use it; borrowed until the callback returns. */
+  readonly text: Uint8Array
+  /** Kind of the byte before the match (context.ts). */
+  readonly kindBefore: number
+  /** What followed, as far as an assertion at the end needed it: a kind, `LOOK_END`, `LOOK_FINAL_NEWLINE`, or unknown. */
+  readonly look: number
+  /** Offset of the match in the body. */
+  readonly start: number
+}
+
+export interface TokenSink {
+  /** Output; the chunk is borrowed until this returns. False asks for a pause. */
+  output(chunk: Uint8Array): boolean
+  /** The replacement of a match that has no fixed one. */
+  replace(match: Match): Uint8Array
+}
+
+export interface TokenizerOptions {
+  readonly priority: 'first' | 'longest'
+  /** OpenResty's replace_filter: fired once-rules keep their token, the limit is checked at the end of a write. */
+  readonly nginx: boolean
+  readonly maxHeldBytes: number
+  readonly overflow: 'skip' | 'passthrough' | 'abort'
+}
+
+export interface TokenizerRule extends AutomatonRule {
+  /** The replacement, where it is the same for every match of every body. */
+  readonly replacement: Uint8Array | undefined
+}
+
+interface Kernel {
+  readonly memory: WebAssembly.Memory
+  run(): number
+  drain(): number
+  settle(): void
+  apply(record: number, newPos: number, checked: number): number
+  heldBytes(): number
+}
+
+const kernelModule = new WebAssembly.Module(KERNEL_WASM)
+
+/** What a body leaves in the kernel's memory, taken out of it. */
+interface Parked {
+  readonly words: Int32Array
+  readonly groups: Int32Array
+  readonly edges: Int32Array
+  readonly text: Uint8Array
+  /** Output that the sink has not been offered yet. */
+  readonly out: Uint8Array
+}
+
+interface Segment {
+  readonly start: number
+  readonly end: number
+  readonly text: Uint8Array
+}
+
+export class Tokenizer {
+  readonly automaton: Automaton
+  readonly prefilter: Prefilter
+  readonly rules: readonly TokenizerRule[]
+  readonly options: TokenizerOptions
+  /** @internal */
+  readonly kernel: Kernel
+  /** @internal */
+  words: Int32Array
+  /** @internal */
+  bytes: Uint8Array
+  /** @internal The body whose state is in memory. */
+  owner: TokenStream | undefined
+  /** @internal */
+  windowBase = 0
+  /** @internal */
+  windowCapacity = 0
+  /** States built since the tokenizer was made; falls never, so tests can count rebuilds. */
+  statesBuilt = 0
+  /** How often the cache was full and started over. */
+  cacheFlushes = 0
+  private top = CONTROL_BYTES
+  private readonly rowStride: number
+  private readonly rows = new Map<string, number>()
+  private readonly stateAt = new Map<number, State>()
+  private readonly startTables = new Map<number, number>()
+  private readonly decided = new Map<string, number>()
+  private tableBlocks: { at: number; size: number }[] = []
+  private block = 0
+  private blockUsed = 0
+  private tableBytes = 0
+  private keyCharacters = 0
+  private passingRecord = 0
+  private passingRecordBytes = 0
+
+  constructor(rules: readonly TokenizerRule[], options: TokenizerOptions) {
+    this.rules = rules
+    this.options = options
+    this.automaton = new Automaton(rules, { priority: options.priority, firedKeepsToken: options.nginx })
+    const { automaton } = this
+    this.kernel = new WebAssembly.Instance(kernelModule).exports as unknown as Kernel
+    this.words = new Int32Array(this.kernel.memory.buffer)
+    this.bytes = new Uint8Array(this.kernel.memory.buffer)
+    this.rowStride = (ROW_HEADER_WORDS + automaton.classCount) * 4
+    this.prefilter = buildPrefilter(automaton.program, rules.length, automaton.nullable)
+    this.setUp()
+  }
+
+  private setUp(): void {
+    const { automaton } = this
+    const put = (bytes: Uint8Array): number => {
+      const at = this.allocate(bytes.length)
+      this.bytes.set(bytes, at)
+      return at
+    }
+    const classMap = put(automaton.classOf)
+    const contexts = put(automaton.contexts.next)
+    const prefilter = this.prefilter.kind === 'none' ? 0 : put(this.prefilter.block)
+    const replacements = this.allocate(this.rules.length * 8)
+    this.rules.forEach((rule, index) => {
+      const fixed = rule.replacement !== undefined && rule.replacement.length <= OUT_BYTES
+      const at = fixed && rule.replacement !== undefined ? put(rule.replacement) : 0
+      this.words[replacements / 4 + index * 2] = at
+      this.words[replacements / 4 + index * 2 + 1] =
+        fixed && rule.replacement !== undefined ? rule.replacement.length : -1
+    })
+    const counted = this.rules.some((rule) => rule.max > 1 && rule.max !== Infinity)
+    const groups = (automaton.program.instructions.length + 64) * GROUP_WORDS * 4
+    const placed: readonly (readonly [number, number])[] = [
+      [CLASS_MAP, classMap],
+      [CONTEXT_NEXT, contexts],
+      [CONTEXT_DEPTH, automaton.contexts.depthBytes],
+      [PREFILTER, prefilter],
+      [REPLACEMENTS, replacements],
+      [HITS, this.allocate(this.rules.length * 4)],
+      [COUNTERS, counted ? this.allocate(this.rules.length * 4) : 0],
+      [GROUPS, this.allocate(groups)],
+      [SCRATCH, this.allocate(groups)],
+      [NEW_EDGES, this.allocate(64 * EDGE_WORDS * 4)],
+      [OUT, this.allocate(OUT_BYTES)],
+      [OUT_CAPACITY, OUT_BYTES],
+      [EDGES, this.allocate(INITIAL_EDGES * EDGE_WORDS * 4)],
+      [EDGE_CAPACITY, INITIAL_EDGES],
+    ]
+    for (const [word, value] of placed) this.words[word] = value
+    this.windowCapacity = 2 * PIECE_BYTES
+    this.windowBase = this.allocate(this.windowCapacity)
+  }
+
+  /** A stream over one body. `active`: nonzero for each rule that applies; absent means all. */
+  open(sink: TokenSink, active?: Uint8Array): TokenStream {
+    const { automaton } = this
+    const set =
+      active === undefined
+        ? automaton.initialActive
+        : automaton.activeSet(automaton.initialActive.rules.filter((rule) => active[rule] !== 0))
+    return new TokenStream(this, sink, set)
+  }
+
+  /** Bytes of tables and work areas; for reports. */
+  get memoryBytes(): number {
+    return this.bytes.length
+  }
+
+  /** Bytes that the table loop and the prefilter have passed, over all bodies; wraps at 2^32. For tests of cost. */
+  get steps(): number {
+    return this.words[STEPS] >>> 0
+  }
+
+  get cachedStates(): number {
+    return this.rows.size
+  }
+
+  /** @internal Reserves memory that is never given back; 16-byte aligned. May move `words` and `bytes`. */
+  allocate(size: number): number {
+    const at = (this.top + 15) & ~15
+    this.top = at + size
+    if (this.top > this.bytes.length) {
+      this.kernel.memory.grow(Math.ceil((this.top - this.bytes.length) / PAGE_BYTES))
+      this.words = new Int32Array(this.kernel.memory.buffer)
+      this.bytes = new Uint8Array(this.kernel.memory.buffer)
+    }
+    return at
+  }
+
+  /** @internal */
+  stateOf(row: number): State {
+    return this.stateAt.get(row) as State
+  }
+
+  /** @internal The row of a state; builds it when it is new. Rows stay valid until {@link makeRoom} clears them. */
+  rowOf(state: State): number {
+    const known = this.rows.get(state.key)
+    if (known !== undefined) return known
+    const row = this.tableAllocate(this.rowStride) + ROW_HEADER_WORDS * 4
+    const at = row / 4
+    this.words.fill(-1, at, at + this.automaton.classCount)
+    this.words[at - 1] = state.groups.length
+    this.words[at - 2] = state.firstRuleGroup
+    this.words[at - 3] = state.firstTextGroup
+    this.words[at - 5] = state.context
+    this.rows.set(state.key, row)
+    this.stateAt.set(row, state)
+    this.keyCharacters += state.key.length + state.groups.reduce((sum, group) => sum + group.threads.length, 0) * 4
+    this.statesBuilt++
+    // Only a state without live threads may skip; the table of its siblings tells it apart.
+    const starts = state.groups.length === 0 && state.head === 'normal' ? this.startTable(state) : 0
+    this.words[at - 4] = starts
+    if (starts !== 0) this.words[starts / 4 + state.context] = row
+    return row
+  }
+
+  private startTable(state: State): number {
+    const known = this.startTables.get(state.active.id)
+    if (known !== undefined) return known
+    const size = this.automaton.contexts.count * 4
+    const at = this.tableAllocate(size)
+    this.words.fill(0, at / 4, at / 4 + this.automaton.contexts.count)
+    this.startTables.set(state.active.id, at)
+    return at
+  }
+
+  /** @internal Clears the cache when it is full; the caller's rows are void then. Returns whether it did. */
+  makeRoom(): boolean {
+    if (this.tableBytes < MAX_TABLE_BYTES && this.keyCharacters < MAX_KEY_CHARACTERS) return false
+    this.rows.clear()
+    this.stateAt.clear()
+    this.startTables.clear()
+    this.decided.clear()
+    this.block = 0
+    this.blockUsed = 0
+    this.tableBytes = 0
+    this.keyCharacters = 0
+    this.cacheFlushes++
+    return true
+  }
+
+  private tableAllocate(size: number): number {
+    const rounded = (size + 15) & ~15
+    let block = this.tableBlocks[this.block]
+    while (block === undefined || this.blockUsed + rounded > block.size) {
+      if (block !== undefined) {
+        this.block++
+        this.blockUsed = 0
+      }
+      block = this.tableBlocks[this.block]
+      if (block === undefined) {
+        const blockSize = Math.max(rounded, Math.min(1024 * 1024, (16 * 1024) << this.tableBlocks.length))
+        block = { at: this.allocate(blockSize), size: blockSize }
+        this.tableBlocks.push(block)
+      }
+    }
+    const at = block.at + this.blockUsed
+    this.blockUsed += rounded
+    this.tableBytes += rounded
+    return at
+  }
+
+  /** @internal A record in a place of its own, overwritten by the next one. */
+  writePassingRecord(target: number, ops: Int32Array): number {
+    const size = 8 + ops.length * 4 + RECORD_MARGIN_BYTES
+    if (size > this.passingRecordBytes) {
+      this.passingRecord = this.allocate(size * 2)
+      this.passingRecordBytes = size * 2
+    }
+    const at = this.passingRecord / 4
+    this.words[at] = target
+    this.words[at + 1] = ops.length
+    this.words.set(ops, at + 2)
+    return this.passingRecord
+  }
+
+  /** @internal */
+  writeRecord(target: number, ops: Int32Array, flag: number): number {
+    const record = this.tableAllocate(8 + ops.length * 4 + RECORD_MARGIN_BYTES)
+    this.words[record / 4] = target
+    this.words[record / 4 + 1] = ops.length | flag
+    this.words.set(ops, record / 4 + 2)
+    return record
+  }
+
+  /** @internal A record chosen by run-time decisions, from the cache. */
+  decidedRecord(key: string): number | undefined {
+    return this.decided.get(key)
+  }
+
+  /** @internal */
+  rememberDecided(key: string, record: number): void {
+    this.decided.set(key, record)
+  }
+}
+
+/**
+ * One body. `write` and `end` are synchronous; when the sink asks for a pause they stop at the next boundary and
+ * `blocked` is true: call `write` with what is left (an empty chunk too), or `end`, once the sink is ready again.
+ */
+export class TokenStream {
+  readonly hits: Uint32Array
+  overflows = 0
+  heldBytes = 0
+  blocked = false
+  aborted = false
+  private readonly tokenizer: Tokenizer
+  private readonly sink: TokenSink
+  private readonly counters: Int32Array
+  /** Offset in the body of position 0. */
+  private origin = 0
+  private state: State
+  private parked: Parked | undefined
+  private segments: Segment[] = []
+  /** The rest is copied without a look. */
+  private passing = false
+  private ended = false
+  /** With the limit checked at the end of a write: the parse before the first byte that exceeded it. */
+  private exceeded: { readonly edges: Int32Array; readonly textFrom: number } | undefined
+
+  constructor(tokenizer: Tokenizer, sink: TokenSink, active: ActiveSet) {
+    this.tokenizer = tokenizer
+    this.sink = sink
+    this.hits = new Uint32Array(tokenizer.rules.length)
+    this.counters = new Int32Array(tokenizer.words[COUNTERS] === 0 ? 0 : tokenizer.rules.length)
+    const { automaton } = tokenizer
+    // A limited rule that matches the empty string at once has matched one time: not spent.
+    const start = automaton.enter(automaton.contexts.start, active, '0') as Step
+    this.state = start.target
+    this.passing = active.rules.length === 0
+    if (this.passing) return
+    this.activate()
+    tokenizer.words[LIMIT] = 0x7fffffff
+    this.applyOps(start.target, start.ops, 0)
+    this.heldBytes = 0
+  }
+
+  /** Takes bytes of the body; returns how many. Fewer than all only when `blocked`. */
+  write(chunk: Uint8Array): number {
+    if (this.passing && !this.holdsOutput()) return this.pass(chunk)
+    this.activate()
+    if (!this.flush()) return 0
+    if (this.exceeded !== undefined && !this.settleExceeded()) return this.aborted ? chunk.length : 0
+    const pieceBytes = this.tokenizer.options.nginx ? Math.max(1, chunk.length) : PIECE_BYTES
+    let at = 0
+    while (at < chunk.length) {
+      if (this.passing) return at + this.pass(at === 0 ? chunk : chunk.subarray(at))
+      const end = Math.min(chunk.length, at + pieceBytes)
+      const piece = at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end)
+      at += this.scan(piece)
+      if (this.aborted) return at
+      this.heldBytes = this.tokenizer.kernel.heldBytes()
+      if (!this.flush(this.passing ? undefined : piece)) return at
+    }
+    if (this.passing) this.heldBytes = 0
+    return at
+  }
+
+  /** The body ends; hands out the rest. False when blocked: call again. */
+  end(): boolean {
+    if (this.passing && !this.holdsOutput()) {
+      this.close()
+      return true
+    }
+    this.activate()
+    if (!this.flush()) return false
+    this.exceeded = undefined
+    if (!this.ended && !this.passing) {
+      this.ended = true
+      const { automaton } = this.tokenizer
+      const step = this.decide<Step>((decisions) => automaton.step(this.state, automaton.endSymbol, decisions))
+      this.applyOps(undefined, step.ops, this.tokenizer.words[POS])
+      this.heldBytes = 0
+    }
+    if (!this.flush()) return false
+    this.close()
+    return true
+  }
+
+  /** Gives up what the body holds. */
+  close(): void {
+    this.parked = undefined
+    this.segments = []
+    this.heldBytes = 0
+    if (this.tokenizer.owner === this) {
+      this.takeCounts()
+      this.tokenizer.owner = undefined
+    }
+  }
+
+  /** Replacements so far, per rule. */
+  counts(): Uint32Array {
+    if (this.tokenizer.owner === this) this.takeCounts()
+    return this.hits
+  }
+
+  private takeCounts(): void {
+    const at = this.tokenizer.words[HITS] / 4
+    this.hits.set(this.tokenizer.words.subarray(at, at + this.hits.length))
+  }
+
+  private holdsOutput(): boolean {
+    if (this.parked !== undefined) return true
+    if (this.tokenizer.owner !== this) return false
+    const { words } = this.tokenizer
+    return words[EMITTED] !== words[POS] || words[EDGE_HEAD] !== words[EDGE_COUNT] || words[OUT_LENGTH] !== 0
+  }
+
+  private pass(chunk: Uint8Array): number {
+    this.blocked = chunk.length > 0 && !this.sink.output(chunk)
+    return chunk.length
+  }
+
+  /** Brings this body's state into the kernel's memory; parks the one that is there. */
+  private activate(): void {
+    const { tokenizer } = this
+    if (tokenizer.owner === this) return
+    tokenizer.owner?.park()
+    tokenizer.owner = this
+    const { parked } = this
+    const { words } = tokenizer
+    words.fill(0, POS, ROW)
+    for (const word of [SKIPPED, EDGE_COUNT, EDGE_HEAD, EDGE_BASE, GROUP_COUNT, EMITTED, OUT_LENGTH, WINDOW_START])
+      words[word] = 0
+    words[BIAS] = tokenizer.windowBase
+    words.set(this.hits, words[HITS] / 4)
+    if (words[COUNTERS] !== 0) words.set(this.counters, words[COUNTERS] / 4)
+    tokenizer.makeRoom()
+    words[CHECK_AT] = 0
+    if (parked !== undefined) {
+      this.parked = undefined
+      PARKED_WORDS.forEach((word, index) => {
+        words[word] = parked.words[index]
+      })
+      words[EDGE_BASE] = words[EDGE_HEAD]
+      while (parked.edges.length > tokenizer.words[EDGE_CAPACITY] * EDGE_WORDS) this.growEdges()
+      tokenizer.words.set(parked.groups, tokenizer.words[GROUPS] / 4)
+      tokenizer.words.set(parked.edges, tokenizer.words[EDGES] / 4)
+      this.ensureWindow(parked.text.length)
+      tokenizer.bytes.set(parked.text, tokenizer.windowBase)
+      tokenizer.bytes.set(parked.out, tokenizer.words[OUT])
+      tokenizer.words[OUT_LENGTH] = parked.out.length
+      tokenizer.words[WINDOW_START] = tokenizer.words[POS] - parked.text.length
+      tokenizer.words[BIAS] = tokenizer.windowBase - tokenizer.words[WINDOW_START]
+    }
+    const row = tokenizer.rowOf(this.state)
+    tokenizer.words[ROW] = row
+  }
+
+  /** @internal Takes this body's state out of the kernel's memory. */
+  park(): void {
+    const { tokenizer } = this
+    const { words, bytes } = tokenizer
+    this.takeCounts()
+    if (this.counters.length > 0)
+      this.counters.set(words.subarray(words[COUNTERS] / 4, words[COUNTERS] / 4 + this.counters.length))
+    this.state = tokenizer.stateOf(words[ROW])
+    const holds = words[GROUP_COUNT] > 0 || this.holdsOutput()
+    if (!holds) {
+      this.origin += words[POS]
+      this.parked = undefined
+      return
+    }
+    const edges = words[EDGES] / 4 + (words[EDGE_HEAD] - words[EDGE_BASE]) * EDGE_WORDS
+    const textFrom = Math.max(words[EMITTED], words[WINDOW_START])
+    this.parked = {
+      words: Int32Array.from(PARKED_WORDS, (word) => words[word]),
+      groups: words.slice(words[GROUPS] / 4, words[GROUPS] / 4 + words[GROUP_COUNT] * GROUP_WORDS),
+      edges: words.slice(edges, edges + (words[EDGE_COUNT] - words[EDGE_HEAD]) * EDGE_WORDS),
+      text: bytes.slice(words[BIAS] + textFrom, words[BIAS] + words[POS]),
+      out: bytes.slice(words[OUT], words[OUT] + words[OUT_LENGTH]),
+    }
+  }
+
+  /** Reads one piece; returns the bytes it took (fewer than all when a limit was met and the rest is to be copied). */
+  private scan(piece: Uint8Array): number {
+    const { tokenizer } = this
+    this.makeSpace(piece.length)
+    const { words, bytes } = tokenizer
+    const from = words[POS]
+    bytes.set(piece, words[BIAS] + from)
+    words[END] = from + piece.length
+    const { nginx, maxHeldBytes } = tokenizer.options
+    words[LIMIT] = maxHeldBytes
+    words[LIMIT_HELD_ONLY] = nginx ? 1 : 0
+    words[CHECK_AT] = from
+    for (;;) {
+      const exit = tokenizer.kernel.run()
+      if (exit === EXIT_DONE) break
+      if (exit === EXIT_LIMIT) {
+        this.meetLimit()
+        if (this.passing || this.aborted) break
+      } else if (exit === EXIT_SPINE_FULL) this.growEdges()
+      else this.buildTransition(exit)
+    }
+    this.state = tokenizer.stateOf(tokenizer.words[ROW])
+    return tokenizer.words[POS] - from
+  }
+
+  /** Resolves what the kernel asked for: a start row, a transition, or a choice among records. */
+  private buildTransition(exit: number): void {
+    const { tokenizer } = this
+    const { automaton } = tokenizer
+    const state = tokenizer.stateOf(tokenizer.words[ROW])
+    if (tokenizer.makeRoom() && exit !== EXIT_START) {
+      const row = tokenizer.rowOf(state)
+      tokenizer.words[ROW] = row
+      return
+    }
+    if (exit === EXIT_START) {
+      // Only rule sets without empty matches skip, so nothing happens on entering.
+      const row = tokenizer.rowOf((automaton.enter(tokenizer.words[DETAIL], state.active) as Step).target)
+      tokenizer.words[ROW] = row
+      return
+    }
+    const symbol = tokenizer.words[DETAIL]
+    const row = tokenizer.words[ROW]
+    if (exit === EXIT_UNKNOWN) {
+      const step = automaton.step(state, symbol)
+      let cell: number
+      if ('undecided' in step) cell = ~tokenizer.writeRecord(0, NO_OPS, DECIDE_FLAG)
+      else {
+        const target = tokenizer.rowOf(step.target)
+        cell = step.ops.length === 0 ? target : ~tokenizer.writeRecord(target, step.ops, 0)
+      }
+      tokenizer.words[row / 4 + symbol] = cell
+      return
+    }
+    if (exit !== EXIT_DECIDE) throw new Error(`kernel exit ${exit}`)
+    let key = ''
+    const step = this.decide<Step>((decisions) => {
+      key = `${row} ${symbol} ${decisions}`
+      return automaton.step(state, symbol, decisions)
+    })
+    const known = tokenizer.decidedRecord(key)
+    const record = known ?? tokenizer.writeRecord(tokenizer.rowOf(step.target), step.ops, 0)
+    if (known === undefined) tokenizer.rememberDecided(key, record)
+    const result = tokenizer.kernel.apply(record, tokenizer.words[POS] + 1, 1)
+    if (result === EXIT_SPINE_FULL) this.growEdges()
+    else if (result === EXIT_LIMIT) this.meetLimit()
+  }
+
+  /** Answers a step's questions about limited rules from the counts along the spine. */
+  private decide<T extends object>(attempt: (decisions: string) => T | Undecided): T {
+    let decisions = ''
+    for (;;) {
+      const result = attempt(decisions)
+      if (!('undecided' in result)) return result
+      decisions += this.matchesAfter(result) >= this.tokenizer.rules[result.undecided].max ? '1' : '0'
+    }
+  }
+
+  /** Matches of the undecided rule on the spine once this one is added. */
+  private matchesAfter(question: Undecided): number {
+    const { words } = this.tokenizer
+    const groups = words[GROUPS] / 4
+    const depths = Array.from({ length: words[GROUP_COUNT] }, (_, group) => words[groups + group * GROUP_WORDS + 1])
+    let base = words[EDGE_COUNT]
+    let added: number[] = []
+    const cut = (depth: number): void => {
+      added = added.slice(0, Math.max(0, depth - base))
+      base = Math.min(base, depth)
+    }
+    for (const op of question.ops) {
+      if (op[0] === OP_GROUP) depths.push(base + added.length)
+      else if (op[0] === OP_EMPTY) added.push(op[1])
+      else {
+        cut(depths[op[1]])
+        if (op[0] === OP_MATCH) added.push(op[2])
+      }
+    }
+    if (question.group >= 0) cut(depths[question.group])
+    let count = words[words[COUNTERS] / 4 + question.undecided] + 1
+    for (let edge = base; edge < words[EDGE_COUNT]; edge++) {
+      if (words[this.edgeAt(edge) + 2] === question.undecided) count--
+    }
+    return count + added.filter((rule) => rule === question.undecided).length
+  }
+
+  private edgeAt(index: number): number {
+    const { words } = this.tokenizer
+    return words[EDGES] / 4 + (index - words[EDGE_BASE]) * EDGE_WORDS
+  }
+
+  /** Applies ops whatever is held then. Without a target no group may survive. */
+  private applyOps(target: State | undefined, ops: Int32Array, pos: number): void {
+    const { tokenizer } = this
+    const row = target === undefined ? tokenizer.words[ROW] : tokenizer.rowOf(target)
+    if (ops.length === 0) {
+      tokenizer.words[ROW] = row
+      tokenizer.words[POS] = pos
+      if (target === undefined) tokenizer.words[GROUP_COUNT] = 0
+      return
+    }
+    const record = tokenizer.writePassingRecord(row, ops)
+    while (tokenizer.kernel.apply(record, pos, 0) === EXIT_SPINE_FULL) this.growEdges()
+    if (target === undefined) tokenizer.words[GROUP_COUNT] = 0
+  }
+
+  /** The byte at the position would hold too much. */
+  private meetLimit(): void {
+    const { tokenizer } = this
+    const { words } = tokenizer
+    if (tokenizer.options.nginx && words[LIMIT_HELD_ONLY] === 1) {
+      // Checked at the end of the write: remember the parse up to here and go on.
+      const from = this.edgeAt(words[EDGE_HEAD])
+      this.exceeded = {
+        edges: words.slice(from, from + (words[EDGE_COUNT] - words[EDGE_HEAD]) * EDGE_WORDS),
+        textFrom: this.firstTextPosition(),
+      }
+      words[LIMIT_HELD_ONLY] = 0
+      words[LIMIT] = Math.max(WRITE_END_CAP, tokenizer.options.maxHeldBytes * 2)
+      return
+    }
+    this.settleHere()
+    this.overflows++
+    if (tokenizer.options.nginx || tokenizer.options.overflow === 'passthrough') this.passing = true
+    if (tokenizer.options.overflow === 'abort' && !tokenizer.options.nginx) this.aborted = true
+  }
+
+  /** Position from which on every byte may be needed by a rule; beyond the position when there is none. */
+  private firstTextPosition(): number {
+    const { words } = this.tokenizer
+    const { firstTextGroup } = this.tokenizer.stateOf(words[ROW])
+    return firstTextGroup < 0 ? 0x7fffffff : words[words[GROUPS] / 4 + firstTextGroup * GROUP_WORDS]
+  }
+
+  /** Settles the text before the position and starts afresh there. */
+  private settleHere(): void {
+    const { tokenizer } = this
+    const { automaton } = tokenizer
+    const state = tokenizer.stateOf(tokenizer.words[ROW])
+    if (state.head === 'forced') this.dropLastEdge()
+    const settled = this.decide<Settled>((decisions) => automaton.settle(state, decisions))
+    const pos = tokenizer.words[POS]
+    this.applyOps(undefined, settled.ops, pos)
+    const fresh = this.decide<Step>((decisions) => automaton.enter(state.context, settled.active, decisions))
+    this.applyOps(fresh.target, fresh.ops, pos)
+    this.state = fresh.target
+  }
+
+  private dropLastEdge(): void {
+    const { words } = this.tokenizer
+    words[EDGE_COUNT]--
+    if (words[COUNTERS] !== 0) words[words[COUNTERS] / 4 + words[this.edgeAt(words[EDGE_COUNT]) + 2]]--
+  }
+
+  /** replace_filter: the last write exceeded the limit and ended above it. False while blocked. */
+  private settleExceeded(): boolean {
+    const exceeded = this.exceeded
+    this.exceeded = undefined
+    const { tokenizer } = this
+    const { words } = tokenizer
+    if (exceeded === undefined || tokenizer.kernel.heldBytes() <= tokenizer.options.maxHeldBytes) return true
+    // Matches whose text is held, and all that was read after them, go out unchanged.
+    const edges = exceeded.edges.slice()
+    for (let i = 0; i < edges.length; i += EDGE_WORDS) {
+      const held = edges[i] >= exceeded.textFrom || (edges[i + 3] & MATCH_NEEDS_TEXT) !== 0
+      if (held) edges[i + 3] |= MATCH_KEEPS_TEXT
+    }
+    words.set(edges, this.edgeAt(words[EDGE_HEAD]))
+    words[EDGE_COUNT] = words[EDGE_HEAD] + edges.length / EDGE_WORDS
+    words[GROUP_COUNT] = 0
+    this.overflows++
+    this.passing = true
+    this.heldBytes = 0
+    return this.flush()
+  }
+
+  /** Hands out everything that is settled. `piece` is what was just read, to be handed on as it is if nothing matched. */
+  private flush(piece?: Uint8Array): boolean {
+    const { tokenizer } = this
+    const { kernel, words } = tokenizer
+    this.blocked = false
+    if (this.passing || this.ended) {
+      words[SETTLED] = words[EDGE_COUNT]
+      words[BARRIER] = words[POS]
+    } else kernel.settle()
+    // Nothing may leave that a check at the end of the write could still have to undo.
+    if (this.exceeded !== undefined && kernel.heldBytes() > tokenizer.options.maxHeldBytes) return true
+    this.exceeded = undefined
+    if (
+      piece !== undefined &&
+      words[EDGE_HEAD] === words[SETTLED] &&
+      words[BARRIER] === words[POS] &&
+      words[EMITTED] === words[POS] - piece.length
+    ) {
+      words[EMITTED] = words[POS]
+      return this.emit(piece) && this.tidy()
+    }
+    for (;;) {
+      const exit = kernel.drain()
+      if (exit === EXIT_DONE) break
+      if (exit === EXIT_OUT_FULL) {
+        if (!this.handOut()) return false
+      } else if (exit === EXIT_REPLACE) {
+        if (!this.replaceNext()) return false
+      } else if (!this.copySegment()) return false
+    }
+    return this.handOut() && this.tidy()
+  }
+
+  /** Hands a chunk to the sink, which may tokenize another body of this rule set before it returns. */
+  private emit(chunk: Uint8Array): boolean {
+    this.blocked = !this.sink.output(chunk)
+    this.activate()
+    return !this.blocked
+  }
+
+  private tidy(): boolean {
+    const { words } = this.tokenizer
+    if (words[EDGE_HEAD] === words[EDGE_COUNT]) {
+      words[EDGE_BASE] = words[EDGE_HEAD]
+    } else if (words[EDGE_HEAD] - words[EDGE_BASE] > words[EDGE_CAPACITY] / 2) {
+      words.copyWithin(words[EDGES] / 4, this.edgeAt(words[EDGE_HEAD]), this.edgeAt(words[EDGE_COUNT]))
+      words[EDGE_BASE] = words[EDGE_HEAD]
+    }
+    if (this.segments.length > 0 && this.segments[this.segments.length - 1].end <= words[EMITTED]) this.segments = []
+    if (words[POS] > REBASE_AT) this.rebase()
+    return true
+  }
+
+  private handOut(): boolean {
+    const { words, bytes } = this.tokenizer
+    const length = words[OUT_LENGTH]
+    if (length === 0) return true
+    words[OUT_LENGTH] = 0
+    return this.emit(bytes.subarray(words[OUT], words[OUT] + length))
+  }
+
+  private replaceNext(): boolean {
+    const { tokenizer } = this
+    const { words } = tokenizer
+    const edge = this.edgeAt(words[EDGE_HEAD])
+    const start = words[edge]
+    const end = words[edge + 1]
+    const rule = words[edge + 2]
+    const flags = words[edge + 3]
+    const fixed = tokenizer.rules[rule].replacement
+    const replacement =
+      fixed ??
+      this.sink.replace({
+        rule,
+        text: (flags & MATCH_NEEDS_TEXT) === 0 ? NO_TEXT : this.textOf(start, end),
+        kindBefore: flags >> MATCH_KIND_SHIFT,
+        look: flags & MATCH_LOOK_MASK,
+        start: this.origin + start,
+      })
+    words[words[HITS] / 4 + rule]++
+    words[EMITTED] = end
+    words[EDGE_HEAD]++
+    return this.put(replacement)
+  }
+
+  /** Appends to the output, or hands long texts on as they are. */
+  private put(text: Uint8Array): boolean {
+    const { tokenizer } = this
+    let ready = true
+    if (text.length > OUT_BYTES - tokenizer.words[OUT_LENGTH]) {
+      // The text may lie in the kernel's memory, which the sink may use before it returns.
+      const kept = text.slice()
+      ready = this.handOut()
+      if (kept.length > OUT_BYTES / 2) return this.emit(kept) && ready
+      return this.append(kept) && ready
+    }
+    return this.append(text)
+  }
+
+  private append(text: Uint8Array): boolean {
+    const { words, bytes } = this.tokenizer
+    bytes.set(text, words[OUT] + words[OUT_LENGTH])
+    words[OUT_LENGTH] += text.length
+    return true
+  }
+
+  private copySegment(): boolean {
+    const { words } = this.tokenizer
+    const from = words[EMITTED]
+    const upTo = words[DETAIL]
+    words[EMITTED] = upTo
+    return this.put(this.textOf(from, upTo))
+  }
+
+  /** Text of the body between two positions, out of the window or kept segments; borrowed. */
+  private textOf(start: number, end: number): Uint8Array {
+    const { words, bytes } = this.tokenizer
+    if (start >= words[WINDOW_START]) return bytes.subarray(words[BIAS] + start, words[BIAS] + end)
+    const text = new Uint8Array(end - start)
+    for (const segment of this.segments) {
+      const from = Math.max(start, segment.start)
+      const to = Math.min(end, segment.end)
+      if (from < to) text.set(segment.text.subarray(from - segment.start, to - segment.start), from - start)
+    }
+    const from = Math.max(start, words[WINDOW_START])
+    if (from < end) text.set(bytes.subarray(words[BIAS] + from, words[BIAS] + end), from - start)
+    return text
+  }
+
+  /** Makes the window take `size` more bytes after the position. */
+  private makeSpace(size: number): void {
+    const { tokenizer } = this
+    const { words } = tokenizer
+    const pos = words[POS]
+    if (words[EMITTED] === pos) {
+      words[WINDOW_START] = pos
+      words[BIAS] = tokenizer.windowBase - pos
+    }
+    if (words[BIAS] + pos + size <= tokenizer.windowBase + tokenizer.windowCapacity) return
+    if (!tokenizer.options.nginx) this.compact()
+    const keepFrom = Math.max(words[WINDOW_START], Math.min(pos, words[EMITTED]))
+    this.moveWindow(keepFrom, pos)
+    // Room for as much again, so that moving stays a constant share of the work.
+    this.ensureWindow(2 * (pos - keepFrom) + size)
+  }
+
+  private moveWindow(keepFrom: number, pos: number): void {
+    const { tokenizer } = this
+    const { words, bytes } = tokenizer
+    bytes.copyWithin(tokenizer.windowBase, words[BIAS] + keepFrom, words[BIAS] + pos)
+    words[WINDOW_START] = keepFrom
+    words[BIAS] = tokenizer.windowBase - keepFrom
+  }
+
+  private ensureWindow(size: number): void {
+    const { tokenizer } = this
+    if (size <= tokenizer.windowCapacity) return
+    const capacity = Math.max(size, tokenizer.windowCapacity * 2)
+    const base = tokenizer.allocate(capacity)
+    const { words, bytes } = tokenizer
+    bytes.copyWithin(base, tokenizer.windowBase, tokenizer.windowBase + tokenizer.windowCapacity)
+    words[BIAS] += base - tokenizer.windowBase
+    tokenizer.windowBase = base
+    tokenizer.windowCapacity = capacity
+  }
+
+  /** Keeps only the text that some continuation needs: `\s+` may have read a megabyte that nobody will copy. */
+  private compact(): void {
+    const { words } = this.tokenizer
+    const pos = words[POS]
+    const textFrom = Math.min(pos, this.firstTextPosition())
+    const ranges: [number, number][] = []
+    let cursor = words[EMITTED]
+    const need = (from: number, to: number): void => {
+      if (from >= to) return
+      const last = ranges[ranges.length - 1]
+      if (last !== undefined && last[1] === from) last[1] = to
+      else ranges.push([from, to])
+    }
+    for (let edge = words[EDGE_HEAD]; edge < words[EDGE_COUNT]; edge++) {
+      const at = this.edgeAt(edge)
+      if (words[at] >= textFrom) break
+      need(cursor, words[at])
+      if ((words[at + 3] & MATCH_NEEDS_TEXT) !== 0) need(words[at], Math.min(words[at + 1], textFrom))
+      cursor = Math.max(cursor, words[at + 1])
+    }
+    need(cursor, textFrom)
+    need(textFrom, pos)
+    const tail = ranges.length > 0 && ranges[ranges.length - 1][1] === pos ? ranges.pop() : undefined
+    const tailFrom = Math.max(tail?.[0] ?? pos, words[WINDOW_START])
+    if (tail !== undefined && tail[0] < tailFrom) ranges.push([tail[0], tailFrom])
+    this.segments = ranges.map(([start, end]) => ({ start, end, text: this.textOf(start, end).slice() }))
+    this.moveWindow(tailFrom, pos)
+  }
+
+  private growEdges(): void {
+    const { tokenizer } = this
+    const old = tokenizer.words[EDGES] / 4
+    const used = tokenizer.words[EDGE_CAPACITY] * EDGE_WORDS
+    const at = tokenizer.allocate(used * 4 * 2)
+    const { words } = tokenizer
+    words.copyWithin(at / 4, old, old + used)
+    words[EDGES] = at
+    words[EDGE_CAPACITY] *= 2
+  }
+
+  /** Moves the origin so that positions stay small; nodes too far back keep their order, their distance means nothing. */
+  private rebase(): void {
+    const { words } = this.tokenizer
+    const shift = words[POS]
+    this.origin += shift
+    const floor = -REBASE_AT
+    for (const word of [POS, END, EMITTED, WINDOW_START, BARRIER]) words[word] = Math.max(floor, words[word] - shift)
+    words[BIAS] += shift
+    words[CHECK_AT] = 0
+    const groups = words[GROUPS] / 4
+    for (let group = 0; group < words[GROUP_COUNT]; group++) {
+      const at = groups + group * GROUP_WORDS
+      const moved = Math.max(floor, words[at] - shift)
+      words[at + 2] += moved - (words[at] - shift)
+      words[at] = moved
+    }
+    for (let edge = words[EDGE_HEAD]; edge < words[EDGE_COUNT]; edge++) {
+      const at = this.edgeAt(edge)
+      words[at] = Math.max(floor, words[at] - shift)
+      words[at + 1] = Math.max(floor, words[at + 1] - shift)
+    }
+    this.segments = this.segments.map(({ start, end, text }) => ({ start: start - shift, end: end - shift, text }))
+  }
+}
+
+const PARKED_WORDS: readonly number[] = [POS, SKIPPED, EDGE_COUNT, EDGE_HEAD, GROUP_COUNT, EMITTED, SETTLED, BARRIER]
+const NO_OPS = new Int32Array(0)
+const NO_TEXT = new Uint8Array(0)

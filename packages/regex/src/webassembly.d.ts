@@ -1,0 +1,14 @@
+/** The part of the WebAssembly JavaScript API that is used here; every runtime has it. */
+declare namespace WebAssembly {
+  interface Memory {
+    readonly buffer: ArrayBuffer
+    grow(pages: number): number
+  }
+  class Module {
+    constructor(bytes: Uint8Array<ArrayBuffer>)
+  }
+  class Instance {
+    constructor(module: Module)
+    readonly exports: Readonly<Record<string, unknown>>
+  }
+}

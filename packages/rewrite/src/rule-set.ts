@@ -1,0 +1,290 @@
+/** From rules as data to a compiled rule set. */
+import type { ByteSink } from '@prexy/bytes/sink'
+import { type ParsedPattern, PatternError } from '@prexy/regex/ast'
+import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
+import { parsePattern } from '@prexy/regex/parse'
+import type { RuleSource } from '@prexy/regex/program'
+import { Tokenizer, type TokenizerRule } from '@prexy/regex/tokenizer'
+import { findUnbounded } from '@prexy/regex/unbounded'
+import { domainNode, hostProblem } from './domain.ts'
+import type { Rewriter, RewriterInit, RuleSet, UnboundedRule } from './rewriter.ts'
+import {
+  DEFAULT_MAX_HELD_BYTES,
+  type DomainRule,
+  MIN_MAX_HELD_BYTES,
+  type RegexRule,
+  type Rule,
+  type RuleProblem,
+  RuleSetError,
+  type RuleSetOptions,
+  type TextRule,
+} from './rules.ts'
+import { openRewriter } from './stream-rewriter.ts'
+import { fixedTemplate, parseTemplate, type Template, TemplateError } from './template.ts'
+
+/** A rule ready to run. */
+export interface CompiledRule {
+  readonly source: RuleSource
+  readonly template: Template
+  readonly max: number
+  readonly groupCount: number
+  /** Present when the template uses a group. */
+  readonly captures: CaptureProgram | undefined
+}
+
+type Settings = RuleSet['options']
+
+/**
+ * Compiles rules. Throws {@link RuleSetError} with everything that is wrong. In octet mode patterns and texts are
+ * latin-1 (one character, one octet), in text mode ordinary strings.
+ */
+export function compileRuleSet(rules: readonly Rule[], options: RuleSetOptions = {}): RuleSet {
+  const settings = resolveOptions(options)
+  const compiled = compileRules(rules, settings)
+  const tokenizer = new Tokenizer(compiled.map(toTokenizerRule), {
+    priority: settings.priority,
+    nginx: settings.compat === 'nginx',
+    maxHeldBytes: settings.maxHeldBytes,
+    overflow: settings.overflow,
+  })
+  let unbounded: readonly UnboundedRule[] | undefined
+  return {
+    rules,
+    options: settings,
+    hash: hashText(JSON.stringify([rules, settings])),
+    get unbounded(): readonly UnboundedRule[] {
+      unbounded ??= compiled.flatMap((rule, index) => {
+        const message = findUnbounded(toTokenizerRule(rule))
+        return message === undefined ? [] : [{ rule: index, message }]
+      })
+      return unbounded
+    },
+    createRewriter(sink: ByteSink, init: RewriterInit = {}): Rewriter {
+      return openRewriter(tokenizer, compiled, settings.mode, sink, init)
+    },
+  }
+}
+
+/** Compiles every rule, or throws {@link RuleSetError}. */
+export function compileRules(rules: readonly Rule[], settings: Settings): CompiledRule[] {
+  const problems: RuleProblem[] = []
+  const compiled: CompiledRule[] = []
+  rules.forEach((rule, index) => {
+    const report = (problem: Omit<RuleProblem, 'rule'>): void => {
+      problems.push({ ...problem, rule: index })
+    }
+    const result = compileRule(rule, settings, report)
+    if (result !== undefined) compiled.push(result)
+  })
+  if (problems.length > 0) throw new RuleSetError(problems)
+  return compiled
+}
+
+export function resolveOptions(options: RuleSetOptions): Settings {
+  const { compat, maxHeldBytes = DEFAULT_MAX_HELD_BYTES } = options
+  if (!Number.isInteger(maxHeldBytes) || maxHeldBytes < MIN_MAX_HELD_BYTES) {
+    throw new RangeError(`maxHeldBytes is a whole number of bytes, at least ${MIN_MAX_HELD_BYTES}`)
+  }
+  return {
+    priority: options.priority ?? 'first',
+    mode: options.mode ?? (compat === 'nginx' ? 'octet' : 'text'),
+    overflow: options.overflow ?? 'skip',
+    maxHeldBytes,
+    ...(compat === undefined ? {} : { compat }),
+  }
+}
+
+function toTokenizerRule(rule: CompiledRule): TokenizerRule {
+  return {
+    ...rule.source,
+    usesSpan: rule.template.usesSpan,
+    max: rule.max,
+    replacement: rule.template.fixed,
+  }
+}
+
+type Report = (problem: Omit<RuleProblem, 'rule'>) => void
+
+function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRule | undefined {
+  const max = readMax(rule, settings, report)
+  if ('domain' in rule) return compileDomain(rule, settings, max, report)
+  const flags = readFlags(rule, settings, report)
+  if (flags === undefined) return undefined
+  if ('text' in rule) return compileText(rule, settings, max, flags, report)
+  return compileRegex(rule, settings, max, flags, report)
+}
+
+function readMax(rule: Rule, settings: Settings, report: Report): number {
+  const byFlags = settings.compat === 'nginx' && !('domain' in rule) && !(rule.flags ?? '').includes('g')
+  if (rule.max !== undefined && (!Number.isInteger(rule.max) || rule.max < 1)) {
+    report({
+      code: 'E_RULE',
+      field: 'max',
+      at: undefined,
+      message: `max is ${rule.max}`,
+      hint: 'write a whole number, at least 1',
+    })
+  }
+  return (rule.once ?? byFlags) ? 1 : (rule.max ?? Infinity)
+}
+
+interface Flags {
+  readonly i: boolean
+  readonly m: boolean
+  readonly s: boolean
+  readonly x: boolean
+}
+
+function readFlags(rule: TextRule | RegexRule, settings: Settings, report: Report): Flags | undefined {
+  const nginx = settings.compat === 'nginx'
+  const text = (rule.flags ?? '').replaceAll(' ', '')
+  const allowed = 'text' in rule ? 'i' : 'imsx'
+  const bad = [...text].find((flag) => !(allowed.includes(flag) || (nginx && 'gims'.includes(flag))))
+  if (bad !== undefined) {
+    report({
+      code: 'E_RULE',
+      field: 'flags',
+      at: (rule.flags ?? '').indexOf(bad),
+      message: `there is no flag '${bad}'`,
+      hint: `flags of a ${'text' in rule ? 'text' : 'regex'} rule are ${[...allowed].join(', ')}`,
+    })
+    return undefined
+  }
+  return {
+    i: text.includes('i'),
+    m: nginx || text.includes('m'),
+    s: nginx || text.includes('s'),
+    x: text.includes('x'),
+  }
+}
+
+function compileRegex(
+  rule: RegexRule,
+  settings: Settings,
+  max: number,
+  flags: Flags,
+  report: Report,
+): CompiledRule | undefined {
+  const parsed = tryParse(rule.regex, settings, flags, 'regex', report)
+  const template =
+    parsed === undefined
+      ? undefined
+      : tryTemplate(rule.with, report, {
+          mode: settings.mode,
+          nginx: settings.compat === 'nginx',
+          groupCount: parsed.groupCount,
+          groupNames: parsed.groupNames,
+        })
+  if (parsed === undefined || template === undefined) return undefined
+  return finishRule(
+    { root: parsed.root, mode: settings.mode, hostEnd: false },
+    template,
+    max,
+    parsed.groupCount,
+    report,
+  )
+}
+
+function compileText(
+  rule: TextRule,
+  settings: Settings,
+  max: number,
+  flags: Flags,
+  report: Report,
+): CompiledRule | undefined {
+  if (rule.text === '') {
+    report({
+      code: 'E_RULE',
+      field: 'text',
+      at: undefined,
+      message: 'the text is empty',
+      hint: 'write what to look for',
+    })
+    return undefined
+  }
+  const parsed = tryParse(escapePattern(rule.text), settings, { ...flags, x: false }, 'text', report)
+  if (parsed === undefined) return undefined
+  const source: RuleSource = { root: parsed.root, mode: settings.mode, hostEnd: false }
+  return finishRule(source, fixedTemplate(rule.with, settings.mode), max, 0, report)
+}
+
+function compileDomain(rule: DomainRule, settings: Settings, max: number, report: Report): CompiledRule | undefined {
+  const problems = (['domain', 'to'] as const).flatMap((field) => {
+    const problem = hostProblem(rule[field])
+    return problem === undefined ? [] : [{ ...problem, field }]
+  })
+  for (const { field, message, hint } of problems) report({ code: 'E_RULE', field, at: undefined, message, hint })
+  if (problems.length > 0) return undefined
+  const source: RuleSource = { root: domainNode(rule), mode: settings.mode, hostEnd: true }
+  return finishRule(source, fixedTemplate(rule.to, settings.mode), max, 0, report)
+}
+
+function finishRule(
+  source: RuleSource,
+  template: Template,
+  max: number,
+  groupCount: number,
+  report: Report,
+): CompiledRule | undefined {
+  try {
+    const usesGroups = template.parts.some((part) => part.kind === 'group' && part.group > 0)
+    // Compiled even where no group is used: it is here that a pattern that expands too far is found.
+    const captures = compileCaptures(source, groupCount)
+    return { source, template, max, groupCount, captures: usesGroups ? captures : undefined }
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    report({ code: error.code, field: 'regex', at: error.at, message: error.message, hint: error.hint })
+    return undefined
+  }
+}
+
+/** Parses a pattern, or reports what is wrong with it. */
+function tryParse(
+  text: string,
+  settings: Settings,
+  flags: Flags,
+  field: string,
+  report: Report,
+): ParsedPattern | undefined {
+  try {
+    return parsePattern(text, {
+      mode: settings.mode,
+      flags,
+      ...(settings.compat === undefined ? {} : { compat: settings.compat }),
+    })
+  } catch (error) {
+    if (!(error instanceof PatternError)) throw error
+    report({ code: error.code, field, at: error.at, message: error.message, hint: error.hint })
+    return undefined
+  }
+}
+
+function tryTemplate(text: string, report: Report, context: Parameters<typeof parseTemplate>[1]): Template | undefined {
+  try {
+    return parseTemplate(text, context)
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    report({ code: 'E_TEMPLATE', field: 'with', at: error.at, message: error.message, hint: error.hint })
+    return undefined
+  }
+}
+
+/** A pattern that matches exactly `text`. */
+function escapePattern(text: string): string {
+  return [...text]
+    .map((character) => {
+      const code = character.charCodeAt(0)
+      if (code >= 0x80 || /[A-Za-z0-9_]/.test(character)) return character
+      return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : `\\${character}`
+    })
+    .join('')
+}
+
+/** 64 bits of FNV-1a as 16 hexadecimal digits: tells rule sets apart, is no protection. */
+function hashText(text: string): string {
+  let hash = 0xcbf29ce484222325n
+  for (let i = 0; i < text.length; i++) {
+    hash = BigInt.asUintN(64, (hash ^ BigInt(text.charCodeAt(i))) * 0x100000001b3n)
+  }
+  return hash.toString(16).padStart(16, '0')
+}

@@ -1,0 +1,125 @@
+/** The streaming rewriter: a token stream whose matches are rendered by templates. */
+import type { ByteSink } from '@prexy/bytes/sink'
+import { findCaptures } from '@prexy/regex/captures'
+import type { Match, TokenSink, Tokenizer, TokenStream } from '@prexy/regex/tokenizer'
+import { RewriteAborted, type Rewriter, type RewriterInit } from './rewriter.ts'
+import type { CompiledRule } from './rule-set.ts'
+import { renderTemplate } from './template.ts'
+
+const BYTE_ORDER_MARK: readonly number[] = [0xef, 0xbb, 0xbf]
+
+export function openRewriter(
+  tokenizer: Tokenizer,
+  rules: readonly CompiledRule[],
+  mode: 'text' | 'octet',
+  sink: ByteSink,
+  init: RewriterInit,
+): Rewriter {
+  return new StreamRewriter(tokenizer, rules, mode, sink, init)
+}
+
+class StreamRewriter implements Rewriter, TokenSink {
+  private readonly sink: ByteSink
+  private readonly rules: readonly CompiledRule[]
+  private readonly mode: 'text' | 'octet'
+  private readonly variables: Readonly<Record<string, string>>
+  private readonly stream: TokenStream
+  /** Bytes of a byte order mark seen so far; -1 once the body's text has begun. */
+  private markBytes: number
+  private done = false
+
+  constructor(
+    tokenizer: Tokenizer,
+    rules: readonly CompiledRule[],
+    mode: 'text' | 'octet',
+    sink: ByteSink,
+    init: RewriterInit,
+  ) {
+    this.sink = sink
+    this.rules = rules
+    this.mode = mode
+    this.variables = init.variables ?? {}
+    this.markBytes = mode === 'text' ? 0 : -1
+    this.stream = tokenizer.open(this, init.active)
+  }
+
+  get heldBytes(): number {
+    return this.stream.heldBytes + Math.max(0, this.markBytes)
+  }
+
+  get hits(): Readonly<Uint32Array> {
+    return this.stream.counts()
+  }
+
+  get overflows(): number {
+    return this.stream.overflows
+  }
+
+  get blocked(): boolean {
+    return this.stream.blocked
+  }
+
+  write(chunk: Uint8Array): number {
+    if (this.done) return chunk.length
+    const skipped = this.markBytes >= 0 ? this.readMark(chunk) : 0
+    if (this.markBytes >= 0) return chunk.length
+    const taken = this.stream.write(skipped === 0 ? chunk : chunk.subarray(skipped))
+    if (this.stream.aborted) {
+      this.abandon()
+      throw new RewriteAborted()
+    }
+    return skipped + taken
+  }
+
+  end(): boolean {
+    if (this.done) return true
+    this.endMark()
+    this.done = this.stream.end()
+    return this.done
+  }
+
+  abandon(): void {
+    this.done = true
+    this.stream.close()
+  }
+
+  output(chunk: Uint8Array): boolean {
+    return this.sink.write(chunk)
+  }
+
+  replace(match: Match): Uint8Array {
+    const { template, captures } = this.rules[match.rule]
+    const slots =
+      captures === undefined ? Int32Array.of(0, match.text.length) : findCaptures(captures, match.text, match)
+    return renderTemplate(template, match.text, slots, this.variables, this.mode)
+  }
+
+  /**
+   * A byte order mark at the start of the body is copied and is no part of what rules see. Returns how many bytes of
+   * the chunk belong to it; while it is undecided the bytes are held.
+   */
+  private readMark(chunk: Uint8Array): number {
+    let at = 0
+    while (at < chunk.length && this.markBytes < BYTE_ORDER_MARK.length) {
+      if (chunk[at] !== BYTE_ORDER_MARK[this.markBytes]) {
+        // What looked like a mark is text after all; this chunk's share of it is still in the chunk.
+        const before = this.markBytes - at
+        this.markBytes = -1
+        if (before > 0) this.stream.write(Uint8Array.from(BYTE_ORDER_MARK.slice(0, before)))
+        return 0
+      }
+      at++
+      this.markBytes++
+    }
+    if (this.markBytes < BYTE_ORDER_MARK.length) return at
+    this.markBytes = -1
+    this.sink.write(Uint8Array.from(BYTE_ORDER_MARK))
+    return at
+  }
+
+  private endMark(): void {
+    const before = this.markBytes
+    this.markBytes = -1
+    if (before > 0) this.stream.write(Uint8Array.from(BYTE_ORDER_MARK.slice(0, before)))
+  }
+}
