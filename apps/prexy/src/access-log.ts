@@ -1,0 +1,98 @@
+/** One line per exchange on standard error, for people or for programs. */
+import type { ExchangeEvent } from '@prexy/events/exchange'
+import { pino } from 'pino'
+import type { LogFormat } from './program.ts'
+import { printable, type Styles, stylesFor } from './terminal.ts'
+
+export interface AccessLog {
+  exchange(event: ExchangeEvent): void
+  /** Writes what is still in memory. */
+  flush(): void
+}
+
+/** Log lines that a blocked standard error may leave in memory, in bytes; beyond it lines are dropped. */
+const MAX_PENDING_LOG_BYTES = 4 * 1024 * 1024
+
+export function createAccessLog(format: LogFormat): AccessLog {
+  switch (format) {
+    case 'off':
+      return { exchange() {}, flush() {} }
+    case 'json':
+      return jsonLog()
+    case 'text': {
+      const style = stylesFor(process.stderr, process.env)
+      return {
+        exchange(event) {
+          if (process.stderr.writableLength > MAX_PENDING_LOG_BYTES) return
+          process.stderr.write(`${formatExchange(event, style)}\n`)
+        },
+        flush() {},
+      }
+    }
+  }
+}
+
+function jsonLog(): AccessLog {
+  const destination = pino.destination({ fd: 2, sync: false, maxLength: MAX_PENDING_LOG_BYTES })
+  const logger = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  return {
+    exchange(event) {
+      logger.info(exchangeFields(event), 'exchange')
+    },
+    flush() {
+      destination.flushSync()
+    },
+  }
+}
+
+function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>> {
+  const { treatment } = event
+  return {
+    exchange: event.exchangeId,
+    method: event.method,
+    host: event.host,
+    path: pathOf(event.target),
+    status: event.status,
+    route: event.route,
+    upstream: event.upstream,
+    outcome: event.outcome,
+    detail: event.detail,
+    treatment: treatment?.kind,
+    reason: treatment === undefined || treatment.kind === 'rewritten' ? undefined : treatment.reason,
+    hits: treatment?.kind === 'rewritten' ? treatment.stats.hits : undefined,
+    overflows: treatment?.kind === 'rewritten' ? treatment.stats.overflows : undefined,
+    bytesIn: event.upstreamInBytes,
+    bytesOut: event.clientOutBytes,
+    firstByteMs: event.timings.responseHeadUs === undefined ? undefined : event.timings.responseHeadUs / 1_000,
+    totalMs: event.timings.endUs / 1_000,
+  }
+}
+
+/** `12:01:07 200 GET /shop 12.3 ms, 3 replaced`; never more than one line. */
+export function formatExchange(event: ExchangeEvent, style: Styles): string {
+  const time = new Date(event.startedAtMs).toISOString().slice(11, 19)
+  const status = event.status === undefined ? '---' : String(event.status)
+  const paint =
+    event.status === undefined || event.status >= 500 ? style.red : event.status >= 400 ? style.yellow : style.green
+  const request = printable(`${event.method} ${event.host ?? ''}${pathOf(event.target)}`)
+  const duration = `${(event.timings.endUs / 1_000).toFixed(1)} ms`
+  return `${style.dim(time)} ${paint(status)} ${request} ${style.dim(`${duration}, ${describeTreatment(event)}`)}`
+}
+
+function describeTreatment(event: ExchangeEvent): string {
+  if (event.outcome !== 'completed') {
+    return event.detail === undefined ? event.outcome : `${event.outcome}: ${printable(event.detail)}`
+  }
+  const { treatment } = event
+  if (treatment === undefined) return 'no response'
+  if (treatment.kind !== 'rewritten') return `unchanged: ${treatment.reason}`
+  const replaced = treatment.stats.hits.reduce((sum, hits) => sum + hits, 0)
+  const overflows = treatment.stats.overflows > 0 ? `, ${treatment.stats.overflows} overflows` : ''
+  return `${replaced} replaced${overflows}`
+}
+
+/** The query stays out of the log: it may hold secrets. */
+function pathOf(target: string): string {
+  const cut = target.indexOf('?')
+  return cut < 0 ? target : `${target.slice(0, cut)}?...`
+}

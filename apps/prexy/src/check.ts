@@ -1,0 +1,114 @@
+/** `prexy check`: everything that is wrong with a file, each with its place, the reason and what to do. */
+import { loadConfig, loadRules, type RuleList } from '@prexy/config/load'
+import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
+import { readYaml, type YamlSource } from '@prexy/config/yaml-source'
+import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
+import { readText } from './read-text.ts'
+import { compileRuleList } from './rule-source.ts'
+import { type Styles, stylesFor } from './terminal.ts'
+
+/** What was found in one file. */
+export interface CheckReport {
+  readonly file: string
+  readonly kind: 'configuration' | 'rules'
+  readonly problems: readonly ConfigProblem[]
+  readonly ruleCount: number
+  readonly routeCount: number
+}
+
+export async function checkFiles(files: readonly string[], json: boolean): Promise<number> {
+  const style = stylesFor(process.stdout, process.env)
+  let failed = false
+  for (const file of files) {
+    let text: string
+    try {
+      text = await readText(file)
+    } catch (error) {
+      if (!(error instanceof CommandError)) throw error
+      // The other files are still worth checking.
+      process.stderr.write(`prexy: ${error.message}\n`)
+      failed = true
+      continue
+    }
+    const report = checkText(text, file)
+    failed ||= hasErrors(report)
+    process.stdout.write(json ? `${JSON.stringify(reportAsJson(report))}\n` : `${formatReport(report, style)}\n`)
+  }
+  return failed ? EXIT_ERROR : EXIT_OK
+}
+
+/** Checks a configuration, or a rules file when the document is a list. */
+export function checkText(text: string, file: string): CheckReport {
+  if (Array.isArray(readYaml(text, file).value)) {
+    const loaded = loadRules(text, file)
+    const problems = withRuleProblems(loaded.problems, loaded.source, loaded.ruleLists)
+    return { file, kind: 'rules', problems, ruleCount: countRules(loaded.ruleLists), routeCount: 0 }
+  }
+  const loaded = loadConfig(text, file)
+  const problems = withRuleProblems(loaded.problems, loaded.source, loaded.ruleLists)
+  const routeCount = loaded.value?.routes.length ?? 0
+  return { file, kind: 'configuration', problems, ruleCount: countRules(loaded.ruleLists), routeCount }
+}
+
+function withRuleProblems(
+  found: readonly ConfigProblem[],
+  source: YamlSource,
+  lists: readonly RuleList[],
+): readonly ConfigProblem[] {
+  const problems = new Map<string, ConfigProblem>()
+  // Routes that take the same rules with other options find the same problems again.
+  for (const problem of [...found, ...lists.flatMap((list) => compileRuleList(source, list).problems)]) {
+    problems.set(formatProblem(problem), problem)
+  }
+  return sortProblems([...problems.values()])
+}
+
+function countRules(lists: readonly RuleList[]): number {
+  return new Set(lists.flatMap((list) => list.paths.map((path) => path.join('/')))).size
+}
+
+function hasErrors(report: CheckReport): boolean {
+  return report.problems.some((problem) => problem.severity === 'error')
+}
+
+function formatReport(report: CheckReport, style: Styles): string {
+  const lines = report.problems.map((problem) => {
+    const colour = problem.severity === 'error' ? style.red : style.yellow
+    const line = formatProblem(problem)
+    const { file, line: row, column } = problem.position
+    const place = `${file}:${row}:${column}:`
+    return `${style.bold(place)}${colour(line.slice(place.length))}`
+  })
+  const errors = report.problems.filter((problem) => problem.severity === 'error').length
+  const warnings = report.problems.length - errors
+  const counts = [
+    ...(errors > 0 ? [counted(errors, 'error')] : []),
+    ...(warnings > 0 ? [counted(warnings, 'warning')] : []),
+    ...(errors > 0 ? [] : [counted(report.ruleCount, 'rule')]),
+    ...(errors > 0 || report.kind === 'rules' ? [] : [counted(report.routeCount, 'route')]),
+  ]
+  const verdict = errors > 0 ? style.red('not valid') : style.green('ok')
+  return [...lines, `${report.file}: ${verdict}: ${counts.join(', ')}`].join('\n')
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`
+}
+
+function reportAsJson(report: CheckReport): unknown {
+  return {
+    file: report.file,
+    ok: !hasErrors(report),
+    kind: report.kind,
+    rules: report.ruleCount,
+    routes: report.routeCount,
+    problems: report.problems.map(({ severity, position, path, message, hint }) => ({
+      severity,
+      line: position.line,
+      column: position.column,
+      path,
+      message,
+      ...(hint === undefined ? {} : { hint }),
+    })),
+  }
+}

@@ -1,0 +1,325 @@
+/** The command line, defined once: what `--help` prints and what `docs/cli.md` says come from here. */
+import { Command, Option } from 'commander'
+import { nearMiss } from '@prexy/config/near-miss'
+import { CommandError, EXIT_ERROR } from './exit-codes.ts'
+import { addRuleOptions } from './rule-options.ts'
+import { stylesFor } from './terminal.ts'
+import { VERSION } from './version.ts'
+
+export type LogFormat = 'text' | 'json' | 'off'
+
+interface RewriteFlags {
+  readonly priority?: 'first' | 'longest'
+  readonly mode?: 'text' | 'octet'
+  readonly maxHeldBytes?: number
+  readonly overflow?: 'skip' | 'passthrough' | 'abort'
+  readonly compat?: 'nginx'
+}
+
+/** Builds the program. It ends with `parseAsync`; the exit code of a command that ran is in `process.exitCode`. */
+export function buildProgram(): Command {
+  const program = new Command('prexy')
+  styleHelp(program)
+  program
+    .description('A reverse proxy that searches and replaces in what goes through it, while it streams.')
+    .version(VERSION, '-V, --version', 'print the version')
+    .helpOption('-h, --help', 'print this help')
+    .helpCommand(false)
+    .enablePositionalOptions()
+    .showHelpAfterError(false)
+    .showSuggestionAfterError(true)
+    .exitOverride()
+
+  addProxyCommand(program)
+  addServeCommand(program)
+  addReplaceCommand(program)
+  addCheckCommand(program)
+  addDebugCommands(program)
+  addDemoCommand(program)
+  return program
+}
+
+function addProxyCommand(program: Command): void {
+  program
+    .usage('URL [--listen ADDRESS] [rules]\n       prexy COMMAND [options]')
+    .argument('[url]', 'the origin to put prexy in front of, like http://127.0.0.1:9000')
+    .allowExcessArguments()
+  addListenOption(program)
+  addLogOption(program)
+  const rules = addRuleOptions(program)
+  addRewriteOptions(program)
+  addExamples(program, [
+    [
+      'Show the site on port 9000 with other names, on port 8080 (the host name in links and JSON, too):',
+      "prexy http://127.0.0.1:9000 --listen 8080 --text 'Acme Corp' --with 'Zenith Ltd' --domain acme.example --with zenith.example",
+    ],
+    ['Patterns take groups:', "prexy http://127.0.0.1:9000 --regex 'UA-([0-9]+)-[0-9]+' --with 'UA-$1-1'"],
+    ['Keep it in a file, check it, serve it:', 'prexy check prexy.yaml && prexy serve prexy.yaml'],
+    ['The same engine as a filter:', "prexy replace --regex '[0-9]{16}' --with '[card]' < app.log"],
+  ])
+  program.action(
+    async (url: string | undefined, flags: ListenFlags & RewriteFlags & { log?: LogFormat }, command: Command) => {
+      rules.finish()
+      if (url === undefined) {
+        if (process.argv.length > 2)
+          throw new CommandError('name the origin to put prexy in front of, like http://127.0.0.1:9000')
+        command.outputHelp({ error: true })
+        process.exitCode = EXIT_ERROR
+        return
+      }
+      if (!/^https?:\/\//i.test(url)) throw new CommandError(unknownCommand(url, command))
+      if (command.args.length > 1) throw new CommandError(`one origin at a time; what is ${command.args[1]}?`)
+      const { serveOrigin } = await import('./serve.ts')
+      process.exitCode = await serveOrigin(url, flags.listen ?? [], rules.entries, rewriteOptions(flags), flags.log)
+    },
+  )
+}
+
+interface ListenFlags {
+  readonly listen?: readonly string[]
+}
+
+function unknownCommand(word: string, program: Command): string {
+  const near = nearMiss(
+    word,
+    program.commands.map((command) => command.name()),
+  )
+  if (near !== undefined) return `there is no command ${word}; did you mean prexy ${near}?`
+  if (/\.ya?ml$/i.test(word)) return `${word} is no address; to serve a file: prexy serve ${word}`
+  return `${word} is no command and no address; an address begins with http://`
+}
+
+function addServeCommand(program: Command): void {
+  const command = subcommand(program, 'serve', 'Serve what a configuration file says').argument(
+    '<config>',
+    'a YAML file; docs/configuration.md says what it may hold',
+  )
+  addListenOption(command)
+  addLogOption(command)
+  addExamples(command, [
+    ['', 'prexy serve prexy.yaml'],
+    [
+      'On another port than the file says, with access lines for a program to read:',
+      'prexy serve prexy.yaml --listen 127.0.0.1:9090 --log json',
+    ],
+  ])
+  addNotes(
+    command,
+    'SIGTERM and SIGINT end it: no new requests, those under way are finished; a second signal ends it at once.',
+  )
+  command.action(async (file: string, flags: ListenFlags & { log?: LogFormat }) => {
+    const { serveFile } = await import('./serve.ts')
+    process.exitCode = await serveFile(file, flags.listen ?? [], flags.log)
+  })
+}
+
+function addReplaceCommand(program: Command): void {
+  const command = subcommand(program, 'replace', 'Search and replace in files or standard input, in bounded memory')
+    .argument('[files...]', 'files to read one after the other; - and none are standard input')
+    .option(
+      '--in-place [suffix]',
+      'rewrite the files themselves; with =suffix, the old ones are kept under that ending',
+    )
+    .option('--count', 'print how many replacements each file has, and no text')
+    .option('--fail-if-none', 'exit with 1 when nothing was replaced')
+  const rules = addRuleOptions(command)
+  addRewriteOptions(command)
+  addExamples(command, [
+    [
+      'As a filter, over input of any size:',
+      'zcat dump.sql.gz | prexy replace --domain a.example --with b.example | gzip > new.sql.gz',
+    ],
+    [
+      'How much would change, then change it and keep the old files:',
+      'prexy replace --text foo --with bar --count *.html && prexy replace --text foo --with bar --in-place=.bak *.html',
+    ],
+    ['Rules from a file:', 'prexy replace --rules rules.yaml page.html'],
+  ])
+  addNotes(command, 'Exit codes: 0 done, with or without a match; 1 nothing replaced and --fail-if-none; 2 an error.')
+  command.action(async (files: string[], flags: ReplaceFlags & RewriteFlags) => {
+    rules.finish()
+    if (rules.entries.length === 0) throw new CommandError('no rules; add --text a --with b, or --rules rules.yaml')
+    const { compileSourcedRules, readRuleEntries } = await import('./rule-source.ts')
+    const { replaceFiles } = await import('./replace.ts')
+    const set = compileSourcedRules(await readRuleEntries(rules.entries), rewriteOptions(flags))
+    const inPlace = flags.inPlace === true ? '' : flags.inPlace
+    process.exitCode = await replaceFiles(set, files, {
+      inPlace,
+      count: flags.count === true,
+      failIfNone: flags.failIfNone === true,
+    })
+  })
+}
+
+interface ReplaceFlags {
+  readonly inPlace?: string | true
+  readonly count?: boolean
+  readonly failIfNone?: boolean
+}
+
+function addCheckCommand(program: Command): void {
+  const command = subcommand(program, 'check', 'Say everything that is wrong with a configuration or a rules file')
+    .argument('<files...>', 'YAML files')
+    .option('--json', 'print the result as one JSON object per file')
+  addExamples(command, [['', 'prexy check prexy.yaml']])
+  addNotes(
+    command,
+    'Every problem is one line, file:line:column: path: what is wrong; what to do. Warnings name rules that may hold text\n' +
+      'for as long as a response lasts. Exit codes: 0 nothing wrong (warnings count as nothing), 2 errors.',
+  )
+  command.action(async (files: string[], flags: { json?: boolean }) => {
+    const { checkFiles } = await import('./check.ts')
+    process.exitCode = await checkFiles(files, flags.json === true)
+  })
+}
+
+function addDebugCommands(program: Command): void {
+  const debug = subcommand(program, 'debug', 'Drive the engine from tests and other programs, with JSON lines')
+  const match = subcommand(debug, 'match', 'First match of several patterns in a subject')
+  addExamples(match, [['', `echo '{"regexes":["a(b)?"],"flags":"i","subject":"xxAb"}' | prexy debug match`]])
+  addNotes(match, DRIVER_NOTES)
+  match.action(async () => {
+    const [{ answerMatch }, { errorAnswer }, { answerLines }] = await Promise.all([
+      import('./debug-match.ts'),
+      import('./debug-question.ts'),
+      import('./json-lines.ts'),
+    ])
+    await answerLines(process.stdin, process.stdout, answerMatch, errorAnswer)
+  })
+  const rewrite = subcommand(debug, 'rewrite', 'What a rule set makes of a body in chunks, and what it holds meanwhile')
+  addExamples(rewrite, [
+    ['', `echo '{"rules":[{"regex":"a+","with":"<$&>"}],"chunks":["xa","ab"]}' | prexy debug rewrite`],
+  ])
+  addNotes(rewrite, DRIVER_NOTES)
+  rewrite.action(async () => {
+    const [{ answerRewrite }, { errorAnswer }, { answerLines }] = await Promise.all([
+      import('./debug-rewrite.ts'),
+      import('./debug-question.ts'),
+      import('./json-lines.ts'),
+    ])
+    await answerLines(process.stdin, process.stdout, answerRewrite, errorAnswer)
+  })
+}
+
+const DRIVER_NOTES =
+  'One question a line on standard input, one answer a line on standard output, in order. Texts stand for octets, one\n' +
+  'character each. A question that cannot be answered is answered {"error": ..., "message": ...}; the next one is read.'
+
+function addDemoCommand(program: Command): void {
+  const command = subcommand(program, 'demo', 'Run a small shop and prexy in front of it, to look at').option(
+    '--check',
+    'look at it instead of you: fetch every page, print what was proved, and end',
+  )
+  command.action(async (flags: { check?: boolean }) => {
+    const { runDemo } = await import('./demo/demo.ts')
+    process.exitCode = await runDemo(flags.check === true)
+  })
+}
+
+function subcommand(parent: Command, name: string, description: string): Command {
+  return parent.command(name).description(description).helpCommand(false)
+}
+
+function addListenOption(command: Command): void {
+  command.addOption(
+    new Option(
+      '--listen <address>',
+      'port, host:port or [ip]:port to listen on; a bare port takes every address, 0 a free port; may stand twice',
+    ).argParser((value: string, earlier: readonly string[] | undefined) => [...(earlier ?? []), value]),
+  )
+}
+
+function addLogOption(command: Command): void {
+  command.addOption(
+    new Option('--log <format>', 'one line per request on standard error').choices(['text', 'json', 'off']),
+  )
+}
+
+const REWRITE_HEADING = 'How rules are applied:'
+
+function addRewriteOptions(command: Command): void {
+  const add = (option: Option): void => {
+    command.addOption(option.helpGroup(REWRITE_HEADING))
+  }
+  add(new Option('--priority <which>', 'of several matches at one place').choices(['first', 'longest']))
+  add(new Option('--mode <unit>', 'match characters of UTF-8, or single bytes').choices(['text', 'octet']))
+  add(
+    new Option('--max-held-bytes <bytes>', 'how much may wait for the end of a possible match (65536)').argParser(
+      (value) => {
+        const bytes = Number(value)
+        if (!Number.isSafeInteger(bytes) || bytes < 4)
+          throw new CommandError(`--max-held-bytes ${value} is no whole number from 4`)
+        return bytes
+      },
+    ),
+  )
+  add(new Option('--overflow <policy>', 'what happens at that limit').choices(['skip', 'passthrough', 'abort']))
+  add(new Option('--compat <what>', "follow OpenResty's replace_filter where it differs").choices(['nginx']))
+}
+
+function rewriteOptions(flags: RewriteFlags): RewriteFlags {
+  const { priority, mode, maxHeldBytes, overflow, compat } = flags
+  return {
+    ...(priority === undefined ? {} : { priority }),
+    ...(mode === undefined ? {} : { mode }),
+    ...(maxHeldBytes === undefined ? {} : { maxHeldBytes }),
+    ...(overflow === undefined ? {} : { overflow }),
+    ...(compat === undefined ? {} : { compat }),
+  }
+}
+
+type Example = readonly [what: string, command: string]
+
+/** Examples by command, for the reference. */
+const EXAMPLES = new WeakMap<Command, readonly Example[]>()
+const NOTES = new WeakMap<Command, string>()
+
+export function examplesOf(command: Command): readonly Example[] {
+  return EXAMPLES.get(command) ?? []
+}
+
+export function notesOf(command: Command): string | undefined {
+  return NOTES.get(command)
+}
+
+function addExamples(command: Command, examples: readonly Example[]): void {
+  EXAMPLES.set(command, examples)
+  command.addHelpText('after', (context) => {
+    const style = stylesFor(context.error ? process.stderr : process.stdout, process.env)
+    const lines = examples.map(([what, line]) => `${what === '' ? '' : `  ${style.dim(`# ${what}`)}\n`}  $ ${line}\n`)
+    return `\n${style.bold('Examples:')}\n${lines.join('\n')}`
+  })
+}
+
+function addNotes(command: Command, text: string): void {
+  NOTES.set(command, text)
+  command.addHelpText('after', text)
+}
+
+function styleHelp(program: Command): void {
+  program.configureHelp({
+    styleTitle: (text) => stylesFor(process.stdout, process.env).bold(text),
+  })
+  program.configureOutput({
+    outputError: (text, write) => write(text.replace(/^error: /, 'prexy: ')),
+  })
+}
+
+/**
+ * `--in-place file` names a file, only `--in-place=.bak` a suffix; commander would take the next word for it. Values of
+ * other options and what follows `--` are left alone.
+ */
+export function separateInPlace(args: readonly string[], program: Command): string[] {
+  const replace = program.commands.find((command) => command.name() === 'replace')
+  if (args[0] !== 'replace' || replace === undefined) return [...args]
+  const takesValue = new Set(replace.options.filter((option) => option.required).map((option) => option.long))
+  const result: string[] = []
+  let isValue = false
+  let onlyOperands = false
+  for (const arg of args) {
+    if (!isValue && arg === '--') onlyOperands = true
+    result.push(!isValue && !onlyOperands && arg === '--in-place' ? '--in-place=' : arg)
+    isValue = !isValue && takesValue.has(arg)
+  }
+  return result
+}

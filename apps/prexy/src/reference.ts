@@ -1,0 +1,118 @@
+/** docs/cli.md and docs/configuration.md, made from the definitions that the program itself runs on. */
+import type { Command, Option } from 'commander'
+import { configurationSections, type FieldReference } from '@prexy/config/reference'
+import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS } from '@prexy/http/limits'
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_TIMEOUTS,
+  DEFAULT_UPSTREAM_CONNECTIONS,
+  DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
+  DEFAULT_UPSTREAM_WAITING,
+} from '@prexy/proxy/proxy-config'
+import { compileRuleSet } from '@prexy/rewrite/rule-set'
+import { buildProgram, examplesOf, notesOf } from './program.ts'
+import { DEFAULT_DRAIN_MS } from './serve.ts'
+
+const GENERATED = '<!-- Made by tools/generate-docs.mjs from the definitions in the code: edit those. -->'
+
+/** Defaults that the parts themselves have, by path; the schema does not repeat them. */
+function defaultsByPath(): ReadonlyMap<string, unknown> {
+  const { priority, mode, maxHeldBytes, overflow } = compileRuleSet([], {}).options
+  const upstream = {
+    maxConnections: DEFAULT_UPSTREAM_CONNECTIONS,
+    maxIdleConnections: DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
+    maxWaiting: DEFAULT_UPSTREAM_WAITING,
+  }
+  return new Map([
+    ...entriesUnder('rewrite', { priority, mode, maxHeldBytes, overflow }),
+    ...entriesUnder('upstream', upstream),
+    ...entriesUnder('timeouts', { ...DEFAULT_TIMEOUTS, drainMs: DEFAULT_DRAIN_MS }),
+    ...entriesUnder('limits', DEFAULT_LIMITS),
+    ...entriesUnder('limits.request', DEFAULT_REQUEST_LIMITS),
+    ...entriesUnder('limits.response', DEFAULT_RESPONSE_LIMITS),
+  ])
+}
+
+function entriesUnder(path: string, values: object): [string, unknown][] {
+  return Object.entries(values).map(([key, value]) => [`${path}.${key}`, value])
+}
+
+/** The text of docs/configuration.md. `example` is a whole file that is shown at the top. */
+export function configurationReference(example: string): string {
+  const defaults = defaultsByPath()
+  const parts = [
+    GENERATED,
+    '# Configuration',
+    'One YAML file says what prexy does. `prexy check FILE` says everything that is wrong with it, `prexy serve FILE` runs it.',
+    `\`\`\`yaml\n${example.trimEnd()}\n\`\`\``,
+    [
+      'The file is YAML 1.2: `on`, `yes` and `no` are texts. Keys that stand twice, merge keys, unknown keys and unknown tags',
+      "are refused. Patterns are best put in single quotes, where only `'` itself is special (written twice).",
+    ].join('\n'),
+    'A rules file, as `--rules` takes it, is the list below `rules` on its own.',
+  ]
+  for (const { title, description, fields } of configurationSections()) {
+    parts.push(`## ${title}`, description, fieldTable(fields, defaults))
+  }
+  return `${parts.join('\n\n')}\n`
+}
+
+function fieldTable(fields: readonly FieldReference[], defaults: ReadonlyMap<string, unknown>): string {
+  const rows = fields.map((field) => {
+    const value = field.default ?? defaults.get(field.path)
+    const fallback = field.required ? 'required' : value === undefined ? '' : formatDefault(value)
+    return `| \`${field.path}\` | ${cell(field.type)} | ${fallback} | ${cell(field.description)} |`
+  })
+  return ['| field | value | default | meaning |', '|---|---|---|---|', ...rows].join('\n')
+}
+
+function formatDefault(value: unknown): string {
+  if (value === Number.POSITIVE_INFINITY) return 'no limit'
+  if (typeof value === 'object') return ''
+  return `\`${String(value)}\``
+}
+
+function cell(text: string): string {
+  return text.replaceAll('|', '\\|')
+}
+
+/** The text of docs/cli.md. */
+export function commandLineReference(): string {
+  const program = buildProgram()
+  const parts = [
+    GENERATED,
+    '# Command line',
+    'From a clone: `npx --no prexy ...`. Options may stand anywhere after the command; `--` ends them.',
+    'Exit codes: 0 it worked; 1 it worked and the answer is no (`replace --fail-if-none`); 2 it did not work.',
+    'Colours and progress bars appear on a terminal only; `NO_COLOR` turns colours off, `FORCE_COLOR` on.',
+    ...commandSections(program, 'prexy', true),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function commandSections(command: Command, name: string, isRoot: boolean): string[] {
+  const children = command.commands.flatMap((child) => commandSections(child, `${name} ${child.name()}`, false))
+  // A command that only groups others has nothing to say.
+  if (!isRoot && command.commands.length > 0) return children
+  const usage = isRoot ? 'prexy URL [options]' : `${name} ${command.usage()}`
+  const parts = [`## ${isRoot ? 'prexy URL' : name}`, `${command.description()}`, `\`\`\`\n${usage}\n\`\`\``]
+  const rows = [
+    ...command.registeredArguments.map(
+      (argument) =>
+        `| \`${argument.required ? argument.name() : `[${argument.name()}]`}\` | ${cell(argument.description)} |`,
+    ),
+    ...command.options.map((option) => `| \`${option.flags}\` | ${cell(optionText(option))} |`),
+  ]
+  if (rows.length > 0) parts.push(['| option | meaning |', '|---|---|', ...rows].join('\n'))
+  const notes = notesOf(command)
+  if (notes !== undefined) parts.push(notes)
+  const examples = examplesOf(command).map(([what, line]) => `${what === '' ? '' : `# ${what}\n`}${line}`)
+  if (examples.length > 0) parts.push(`\`\`\`sh\n${examples.join('\n\n')}\n\`\`\``)
+  return [...parts, ...children]
+}
+
+function optionText(option: Option): string {
+  const choices =
+    option.argChoices === undefined ? '' : `: ${option.argChoices.map((choice) => `\`${choice}\``).join(', ')}`
+  return `${option.description}${choices}`
+}

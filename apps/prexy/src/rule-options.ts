@@ -1,0 +1,116 @@
+/**
+ * Rules on the command line: `--text A --with B --regex P --with R --domain a --with b`, in the order they stand, with
+ * `--flags`, `--once`, `--max` and `--subdomains` speaking of the rule before them, and `--rules FILE` in between.
+ */
+import { type Command, Option } from 'commander'
+import { CommandError } from './exit-codes.ts'
+
+const RULES_HEADING = 'Rules, applied in one pass; where two match at one place, the earlier wins:'
+
+/** One rule as the options spell it. */
+export interface OptionRule {
+  readonly kind: 'text' | 'regex' | 'domain'
+  readonly pattern: string
+  with: string | undefined
+  flags: string | undefined
+  once: boolean
+  max: number | undefined
+  subdomains: string | undefined
+}
+
+/** What the rule options gave, in their order: a rule, or the name of a rules file. */
+export type RuleEntry =
+  | { readonly kind: 'rule'; readonly rule: OptionRule }
+  | { readonly kind: 'file'; readonly path: string }
+
+/** Collects rule options while commander parses; options are seen in the order of the command line. */
+export class RuleCollector {
+  readonly entries: RuleEntry[] = []
+
+  begin(kind: OptionRule['kind'], pattern: string): void {
+    this.finish()
+    const rule: OptionRule = {
+      kind,
+      pattern,
+      with: undefined,
+      flags: undefined,
+      once: false,
+      max: undefined,
+      subdomains: undefined,
+    }
+    this.entries.push({ kind: 'rule', rule })
+  }
+
+  file(path: string): void {
+    this.finish()
+    this.entries.push({ kind: 'file', path })
+  }
+
+  /** The rule that `option` speaks of. */
+  current(option: string): OptionRule {
+    const last = this.entries.at(-1)
+    if (last?.kind !== 'rule')
+      throw new CommandError(`${option} stands alone; put it after the --text, --regex or --domain it is for`)
+    if (option === '--with' && last.rule.with !== undefined) {
+      throw new CommandError(`--${last.rule.kind} ${last.rule.pattern} has two --with; keep one`)
+    }
+    return last.rule
+  }
+
+  /** Call when the command line is read: the last rule must be whole, too. */
+  finish(): void {
+    const last = this.entries.at(-1)
+    if (last?.kind === 'rule' && last.rule.with === undefined) {
+      throw new CommandError(
+        `--${last.rule.kind} ${last.rule.pattern} has no --with; add --with and the new text, '' to delete`,
+      )
+    }
+  }
+}
+
+/** Adds the rule options to a command and returns what will collect them. */
+export function addRuleOptions(command: Command): RuleCollector {
+  const rules = new RuleCollector()
+  const add = (flags: string, description: string, take: (value: string) => void): void => {
+    const option = new Option(flags, description).helpGroup(RULES_HEADING)
+    command.addOption(option)
+    // Events come in the order of the command line, values that stand twice included.
+    command.on(`option:${option.name()}`, take)
+  }
+  add('--text <text>', 'replace this text; no character in it is special', (value) => rules.begin('text', value))
+  add('--regex <pattern>', 'replace what this pattern matches', (value) => rules.begin('regex', value))
+  add('--domain <host>', 'replace this host name in every form that pages write', (value) =>
+    rules.begin('domain', value),
+  )
+  add('--with <text>', "what to write instead; after --regex, $1 is the first group ('' deletes)", (value) => {
+    rules.current('--with').with = value
+  })
+  add('--flags <flags>', 'of the rule before: i any case, m lines, s dot takes newlines, x free spacing', (value) => {
+    rules.current('--flags').flags = value
+  })
+  add('--once', 'replace only the first match of the rule before, per body', () => {
+    rules.current('--once').once = true
+  })
+  add('--max <count>', 'replace at most so many matches of the rule before, per body', (value) => {
+    const max = Number(value)
+    if (!Number.isSafeInteger(max) || max < 1) throw new CommandError(`--max ${value} is no whole number from 1`)
+    rules.current('--max').max = max
+  })
+  add('--subdomains <how>', 'of the --domain before: ignore, keep or map the names below it', (value) => {
+    rules.current('--subdomains').subdomains = value
+  })
+  add('--rules <file>', 'take rules from a YAML file: a list as in the configuration', (value) => rules.file(value))
+  return rules
+}
+
+/** An {@link OptionRule} as the configuration would have it; not checked. */
+export function ruleFromOptions(rule: OptionRule): unknown {
+  return {
+    [rule.kind]: rule.pattern,
+    [rule.kind === 'domain' ? 'to' : 'with']: rule.with,
+    ...(rule.flags === undefined ? {} : { flags: rule.flags }),
+    ...(rule.once ? { once: true } : {}),
+    ...(rule.max === undefined ? {} : { max: rule.max }),
+    ...(rule.subdomains === undefined ? {} : { subdomains: rule.subdomains }),
+  }
+}

@@ -1,0 +1,179 @@
+/** From a configuration to a running proxy, and back down again. */
+import { networkInterfaces } from 'node:os'
+import { stat } from 'node:fs/promises'
+import { type Config, configFromValue, loadConfig, type RouteConfig, type RuleList } from '@prexy/config/load'
+import type { RewriteOptions } from '@prexy/config/config-schema'
+import { formatProblem } from '@prexy/config/problem'
+import type { ProxyConfig, RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
+import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
+import type { RuleSet } from '@prexy/rewrite/rewriter'
+import { type AccessLog, createAccessLog } from './access-log.ts'
+import { CommandError, EXIT_OK } from './exit-codes.ts'
+import type { LogFormat } from './program.ts'
+import { readText } from './read-text.ts'
+import type { RuleEntry } from './rule-options.ts'
+import { compileRuleList, compileSourcedRules, readRuleEntries } from './rule-source.ts'
+import { stylesFor } from './terminal.ts'
+
+/** How long exchanges under way may go on after the first signal, unless the configuration says otherwise. */
+export const DEFAULT_DRAIN_MS = 30_000
+
+/** `prexy URL`. Ends when a signal does it; the exit code. */
+export async function serveOrigin(
+  url: string,
+  listen: readonly string[],
+  entries: readonly RuleEntry[],
+  options: RewriteOptions,
+  log: LogFormat | undefined,
+): Promise<number> {
+  const loaded = configFromValue({ upstream: url, ...listenField(listen), ...(log === undefined ? {} : { log }) })
+  const sourced = await readRuleEntries(entries)
+  if (loaded.value === undefined) {
+    throw new CommandError(
+      loaded.problems
+        .map(({ path, message, hint }) => {
+          const what = path.startsWith('listen') ? '--listen: ' : path === 'upstream' ? '' : `${path}: `
+          return `${what}${message}${hint === undefined ? '' : `; ${hint}`}`
+        })
+        .join('\n'),
+    )
+  }
+  const set = compileSourcedRules(sourced, options)
+  return await runServer(loaded.value, () => set, Date.now())
+}
+
+/** `prexy serve`. Ends when a signal does it; the exit code. */
+export async function serveFile(file: string, listen: readonly string[], log: LogFormat | undefined): Promise<number> {
+  const text = await readText(file)
+  const loaded = loadConfig(text, file)
+  const lists = loaded.ruleLists.map((list) => ({ list, ...compileRuleList(loaded.source, list) }))
+  const problems = [...loaded.problems, ...lists.flatMap((one) => one.problems)]
+  const errors = problems.filter((problem) => problem.severity === 'error')
+  if (loaded.value === undefined || errors.length > 0) {
+    throw new CommandError(`the configuration has errors, nothing was started\n${errors.map(formatProblem).join('\n')}`)
+  }
+  for (const problem of problems) process.stderr.write(`${formatProblem(problem)}\n`)
+  const overridden = configFromValue({ upstream: 'http://localhost', ...listenField(listen) })
+  if (overridden.value === undefined) throw new CommandError(`--listen: ${overridden.problems[0].message}`)
+  const config: Config = {
+    ...loaded.value,
+    ...(listen.length === 0 ? {} : { listen: overridden.value.listen }),
+    ...(log === undefined ? {} : { log }),
+  }
+  const changedMs = file === '-' ? Date.now() : (await stat(file)).mtimeMs
+  return await runServer(config, (list) => lists.find((one) => one.list === list)?.set, changedMs)
+}
+
+function listenField(listen: readonly string[]): { listen?: readonly (string | number)[] } {
+  if (listen.length === 0) return {}
+  return { listen: listen.map((address) => (/^\d+$/.test(address) ? Number(address) : address)) }
+}
+
+async function runServer(
+  config: Config,
+  setOf: (list: RuleList) => RuleSet | undefined,
+  changedMs: number,
+): Promise<number> {
+  const log = createAccessLog(config.log)
+  const server = await startServer(config, setOf, changedMs, log)
+  const style = stylesFor(process.stderr, process.env)
+  const say = (line: string): void => {
+    process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
+  }
+  for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
+  for (const route of config.routes) say(style.dim(describeRoute(route)))
+  const signal = await nextSignal()
+  const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
+  say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
+  const second = nextSignal().then(() => process.exit(128 + SIGNAL_NUMBERS[signal]))
+  await Promise.race([server.stop(deadlineMs), second])
+  log.flush()
+  return EXIT_OK
+}
+
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
+
+function nextSignal(): Promise<keyof typeof SIGNAL_NUMBERS> {
+  return new Promise((resolve) => {
+    const take = (signal: keyof typeof SIGNAL_NUMBERS): void => {
+      process.off('SIGINT', take)
+      process.off('SIGTERM', take)
+      resolve(signal)
+    }
+    process.on('SIGINT', take)
+    process.on('SIGTERM', take)
+  })
+}
+
+/** An address that can be opened in a browser on this machine. */
+function addressUrl(host: string, port: number): string {
+  const open = host === '::' || host === '0.0.0.0' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
+  const everywhere = host === '::' || host === '0.0.0.0' ? ' (every address of this machine)' : ''
+  return `http://${open}:${port}/${everywhere}`
+}
+
+function describeRoute(route: RouteConfig): string {
+  const { host, port } = route.upstream
+  const rules = `${route.ruleList.rules.length} rule${route.ruleList.rules.length === 1 ? '' : 's'}`
+  return `${route.name} -> http://${host.includes(':') ? `[${host}]` : host}:${port}, ${rules}`
+}
+
+/** Starts what `config` says. `setOf` gives the compiled rules of a list. */
+export async function startServer(
+  config: Config,
+  setOf: (list: RuleList) => RuleSet | undefined,
+  rulesChangedMs: number,
+  log: AccessLog,
+): Promise<RunningProxy> {
+  const proxyConfig: ProxyConfig = {
+    listen: config.listen.map(({ host, port }) => ({ host: host ?? everyAddress(), port })),
+    routes: config.routes.map((route) => proxyRoute(route, setOf(route.ruleList), rulesChangedMs)),
+    timeouts: config.timeouts,
+    limits: config.limits,
+    onExchange: (event) => log.exchange(event),
+    onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),
+  }
+  try {
+    return await startProxy(proxyConfig)
+  } catch (error) {
+    throw listenError(error)
+  }
+}
+
+function proxyRoute(route: RouteConfig, rules: RuleSet | undefined, rulesChangedMs: number): ProxyRoute {
+  const { name, hosts, paths, upstream, preserveHost, ignoreNoTransform, lastModified } = route
+  return {
+    name,
+    upstream,
+    ...(hosts.length === 0 ? {} : { hosts }),
+    ...(paths.length === 0 ? {} : { paths }),
+    ...(rules === undefined || rules.rules.length === 0 ? {} : { rules }),
+    ...(preserveHost === undefined ? {} : { preserveHost }),
+    ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
+    ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),
+  }
+}
+
+/** Both families where the machine has IPv6. */
+function everyAddress(): string {
+  const hasIpv6 = Object.values(networkInterfaces()).some((list) => list?.some((one) => one.family === 'IPv6') === true)
+  return hasIpv6 ? '::' : '0.0.0.0'
+}
+
+function listenError(error: unknown): unknown {
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error) || error.syscall !== 'listen')
+    return error
+  const where = 'address' in error && 'port' in error ? `${String(error.address)}:${String(error.port)}` : 'the address'
+  switch (error.code) {
+    case 'EADDRINUSE':
+      return new CommandError(
+        `cannot listen on ${where}: something else does; choose another with --listen, 0 takes a free one`,
+      )
+    case 'EACCES':
+      return new CommandError(`cannot listen on ${where}: permission denied; ports below 1024 need privileges`)
+    case 'EADDRNOTAVAIL':
+      return new CommandError(`cannot listen on ${where}: this machine has no such address`)
+    default:
+      return new CommandError(`cannot listen on ${where}: ${error.message}`)
+  }
+}

@@ -1,0 +1,19 @@
+// Writes docs/cli.md and docs/configuration.md from the definitions in the code: `node tools/generate-docs.mjs`, after
+// a build. A test fails when they are not current.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { commandLineReference, configurationReference } from '../apps/prexy/dist/reference.js'
+
+const docs = new URL('../docs/', import.meta.url)
+const example = readFileSync(new URL('examples/prexy.yaml', docs), 'utf8')
+
+/** @type {readonly (readonly [name: string, text: string])[]} */
+const pages = [
+  ['cli.md', commandLineReference()],
+  ['configuration.md', configurationReference(example)],
+]
+for (const [name, text] of pages) {
+  const file = fileURLToPath(new URL(name, docs))
+  writeFileSync(file, text)
+  process.stdout.write(`wrote ${file}\n`)
+}
