@@ -123,10 +123,15 @@ export type UpstreamRequestFields =
 /**
  * End-to-end fields of a request on its way up. Where a rule may change the response, Accept-Encoding is narrowed,
  * Range and If-Range go (a range of the origin's octets is none of ours), and conditions are translated. Elsewhere
- * only hop-by-hop fields go. Host stays as sent; the caller sets it, and adds framing, Via and X-Forwarded-*.
+ * only hop-by-hop fields go, and Expect of an HTTP/1.0 client, which has none (RFC 9110 §10.1.1). Host stays as sent;
+ * the caller sets it, and adds framing, Via and X-Forwarded-*.
  */
-export function upstreamRequestFields(request: RequestParts, route: GateRoute): UpstreamRequestFields {
+export function upstreamRequestFields(
+  request: RequestParts & Pick<RequestHead, 'minorVersion'>,
+  route: GateRoute,
+): UpstreamRequestFields {
   const fields = endToEndFields(request.fields)
+  if (request.minorVersion === 0) removeField(fields, 'expect')
   if (!mayRewrite(request, route)) return { kind: 'send', fields }
   setField(fields, 'Accept-Encoding', upstreamAcceptEncoding(request.fields, route.codings))
   removeField(fields, 'range')

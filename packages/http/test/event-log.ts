@@ -78,6 +78,12 @@ export function requestLog(
   return log.lines
 }
 
+/** The fault that ended a log, as `status code`, or `accepted`. */
+export function verdict(log: readonly string[]): string {
+  const fault = /^(?:close )?(\d+ \S+) @\d+$/.exec(log[log.length - 1])
+  return fault === null ? 'accepted' : fault[1]
+}
+
 /** What the upstream was asked. */
 export interface Asked {
   readonly method?: string

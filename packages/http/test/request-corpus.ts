@@ -102,7 +102,6 @@ export const REQUESTS: readonly RequestRow[] = [
     name: 'another expectation in HTTP/1.0',
     raw: 'GET / HTTP/1.0\r\nExpect: magic\r\n\r\n',
     expected: 'accepted',
-    llhttp: 'refuses with 417: RFC 9110 §10.1.1 has a server ignore Expect in HTTP/1.0',
   },
   { name: 'Content-Length with leading zeros', raw: post('Content-Length: 003\r\n', 'abc'), expected: 'accepted' },
   { name: 'two requests', raw: get('') + get(''), expected: 'accepted' },
@@ -154,7 +153,6 @@ export const REQUESTS: readonly RequestRow[] = [
     name: 'Content-Length above 2^53',
     raw: post('Content-Length: 9007199254740992\r\n', 'abc'),
     expected: '400 content-length',
-    llhttp: 'accepts up to 2^64: no body of ours is that long, and a number beyond 2^53 is not exact',
   },
   {
     name: 'Content-Length above 2^64',
@@ -340,7 +338,7 @@ export const REQUESTS: readonly RequestRow[] = [
   },
   { name: 'tab after the method', raw: `GET\t/ HTTP/1.1\r\n${H}\r\n`, expected: '400 method' },
   { name: 'space behind the version', raw: `GET / HTTP/1.1 \r\n${H}\r\n`, expected: '400 version' },
-  { name: 'HTTP/0.9', raw: 'GET /\r\n\r\n', expected: '400 start-line' },
+  { name: 'HTTP/0.9', raw: 'GET /\r\n\r\n', expected: '400 start-line', llhttp: 'accepts, and answers nothing' },
   {
     name: 'version 0.9',
     raw: `GET / HTTP/0.9\r\n${H}\r\n`,
@@ -386,14 +384,24 @@ export const REQUESTS: readonly RequestRow[] = [
     expected: '400 target-form',
     llhttp: `${OURS}the asterisk is for OPTIONS only (RFC 9112 §3.2.4)`,
   },
-  { name: 'target * with more', raw: `OPTIONS */x HTTP/1.1\r\n${H}\r\n`, expected: '400 target-form' },
+  {
+    name: 'target * with more',
+    raw: `OPTIONS */x HTTP/1.1\r\n${H}\r\n`,
+    expected: '400 target-form',
+    llhttp: `${OURS}the asterisk stands alone`,
+  },
   {
     name: 'absolute target with user information',
     raw: target('http://u:p@b.example/'),
     expected: '400 target-userinfo',
     llhttp: `${OURS}RFC 9110 §4.2.4: likely meant to mislead`,
   },
-  { name: 'absolute target without a host', raw: target('http:///x'), expected: '400 target-form' },
+  {
+    name: 'absolute target without a host',
+    raw: target('http:///x'),
+    expected: '400 target-form',
+    llhttp: `${OURS}RFC 9110 §4.2.1 has an empty host refused`,
+  },
   {
     name: 'absolute target with a bad port',
     raw: target('http://b.example:99999/x'),
@@ -502,7 +510,6 @@ export const REQUESTS: readonly RequestRow[] = [
     name: 'chunk size above 2^53',
     raw: chunked('20000000000000\r\nhello\r\n0\r\n\r\n'),
     expected: '400 chunk-size',
-    llhttp: 'accepts up to 2^64: a number beyond 2^53 is not exact',
   },
   {
     name: 'chunk size above 2^64',
@@ -528,8 +535,9 @@ export const REQUESTS: readonly RequestRow[] = [
     name: 'chunk extensions of 16,385 octets',
     raw: chunked(`5;${'a'.repeat(16_384)}\r\nhello\r\n0\r\n\r\n`),
     expected: '413 chunk-extension-bytes',
+    llhttp: 'accepts: it does not count the semicolon',
   },
-  { name: 'last chunk without the empty line', raw: chunked('0\r\nX'), expected: 'accepted' },
+  { name: 'last chunk without the empty line', raw: chunked('0\r\nX'), expected: '400 truncated' },
   { name: 'trailer with bare LF', raw: chunked('0\r\nX: a\n\r\n'), expected: '400 bare-lf' },
   { name: 'trailer with obs-fold', raw: chunked('0\r\nX: a\r\n b\r\n\r\n'), expected: '400 obs-fold' },
   {

@@ -3,14 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { HeadSection } from '../src/head-section.ts'
 import { DEFAULT_REQUEST_LIMITS } from '../src/limits.ts'
 import { RequestParser } from '../src/request-parser.ts'
-import { differences, requestLog, splits } from './event-log.ts'
+import { differences, requestLog, splits, verdict } from './event-log.ts'
 import { REQUESTS } from './request-corpus.ts'
-
-/** The first fault, without its position, or `accepted`. */
-function verdict(log: readonly string[]): string {
-  const last = log[log.length - 1]
-  return /^\d/.test(last) ? last.replace(/ @\d+$/, '') : 'accepted'
-}
 
 describe('each request of the corpus is read as it should be', () => {
   test.each(REQUESTS)('$name', ({ raw, expected }) => {

@@ -99,7 +99,7 @@ describe('conditions on the way up', () => {
 })
 
 function up(method: string, path: string, fields: string[], route: GateRoute = ROUTE) {
-  const request = upstreamRequestFields({ method, path, fields }, route)
+  const request = upstreamRequestFields({ method, path, fields, minorVersion: 1 }, route)
   return request.kind === 'answer' ? request.status : request.fields
 }
 
@@ -233,6 +233,15 @@ describe('request fields on the way up', () => {
   ]
   test.each(cases)('%s', (_, method, path, fields, route, expected) => {
     expect(up(method, path, fields, route)).toEqual(expected)
+  })
+
+  test('HTTP/1.0 has no Expect', () => {
+    const request = { method: 'POST', path: '/a.zip', fields: ['Expect', '100-continue'] }
+    expect(upstreamRequestFields({ ...request, minorVersion: 0 }, ROUTE)).toEqual({ kind: 'send', fields: [] })
+    expect(upstreamRequestFields({ ...request, minorVersion: 1 }, ROUTE)).toEqual({
+      kind: 'send',
+      fields: ['Expect', '100-continue'],
+    })
   })
 
   test('a request may be rewritten unless it says otherwise', () => {
