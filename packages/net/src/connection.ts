@@ -5,7 +5,7 @@
  * borrowed until `onData` returns, unless `onData` returns true: then the receiver keeps it.
  */
 
-import { connect as connectSocket, createServer, type AddressInfo, type Socket } from 'node:net'
+import { connect as connectSocket, createServer, type Socket } from 'node:net'
 
 export interface ConnectionHandler {
   /** Bytes arrived. Returns true when the receiver keeps the chunk (or a part of it) beyond the call. */
@@ -105,6 +105,12 @@ export class Connection {
     return !this.#wantsDrain
   }
 
+  /** Whether `onDrain` will tell when everything written is with the kernel. False when it is, or nearly so. */
+  awaitDrain(): boolean {
+    this.#wantsDrain = this.#socket.writableLength > 0 && this.#socket.writableNeedDrain
+    return this.#wantsDrain
+  }
+
   pause(): void {
     if (this.#paused) return
     this.#paused = true
@@ -165,8 +171,14 @@ export interface ListenOptions {
   readonly maxConnections: number
 }
 
+export interface BoundAddress {
+  /** An IP address, IPv6 without brackets. */
+  readonly address: string
+  readonly port: number
+}
+
 export interface Listener {
-  readonly address: AddressInfo
+  readonly address: BoundAddress
   /** Stops accepting; open connections live on. */
   close(): void
 }

@@ -38,8 +38,8 @@ export type CodingFault = 'truncated' | 'corrupt' | 'too-long'
 export interface DecoderHandler {
   /** Decoded bytes; the receiver may keep them. */
   onOutput(chunk: Uint8Array): void
-  /** Called after a `write` that returned false, when more input is wanted. */
-  onReady(): void
+  /** Everything written so far is decoded; more may be written. */
+  onIdle(): void
   /** The coded data is complete. `trailingBytes` of junk followed it, which browsers tolerate. */
   onEnd(trailingBytes: number): void
   onFault(fault: CodingFault): void
@@ -88,7 +88,6 @@ export class ContentDecoder {
   #inputEnded = false
   #ending = false
   #paused = false
-  #readyWanted = false
   #receivedBytes = 0
   #decodedBytes = 0
   #junkBytes = 0
@@ -120,15 +119,14 @@ export class ContentDecoder {
     return this.#decodedBytes
   }
 
-  /** Takes a chunk, which belongs to the decoder from now on. False: wait for `onReady`. */
+  /** Takes a chunk, which belongs to the decoder from now on. False: wait for `onIdle`. */
   write(chunk: Uint8Array): boolean {
     if (this.#state === 'closed' || chunk.length === 0) return true
     this.#receivedBytes += chunk.length
     this.#queue.push(chunk)
     this.#queuedBytes += chunk.length
     if (this.#current === undefined) queueMicrotask(this.#pump)
-    this.#readyWanted = this.#queuedBytes >= DECODER_HIGH_WATER_BYTES
-    return !this.#readyWanted
+    return this.#queuedBytes < DECODER_HIGH_WATER_BYTES
   }
 
   /** No more input comes. Coded data of no bytes at all decodes to nothing. */
@@ -164,18 +162,12 @@ export class ContentDecoder {
       const chunk = this.#queue.shift()
       if (chunk === undefined) {
         if (this.#inputEnded) this.#finish()
-        else this.#wantMore()
+        else this.#handler.onIdle()
         return
       }
       this.#queuedBytes -= chunk.length
       this.#take(chunk)
     }
-  }
-
-  #wantMore(): void {
-    if (!this.#readyWanted) return
-    this.#readyWanted = false
-    this.#handler.onReady()
   }
 
   #take(chunk: Uint8Array): void {

@@ -25,9 +25,11 @@ export const ENCODER_LEVELS: Readonly<Record<ContentCoding, number>> = { gzip: 4
 export interface EncoderHandler {
   /** Encoded bytes; the receiver may keep them. */
   onOutput(chunk: Uint8Array): void
-  /** Called after a `write` that returned false, when more input is wanted. */
-  onReady(): void
+  /** Everything written so far is encoded and handed over; more may be written. */
+  onIdle(): void
   onEnd(): void
+  /** The runtime gave up (no memory); input is never at fault. No call follows. */
+  onFault(): void
 }
 
 /** A `write` returns false while at least this much waits to be encoded. Unit: bytes. */
@@ -65,7 +67,6 @@ export class ContentEncoder {
   #scheduled = false
   #ended = false
   #closed = false
-  #readyWanted = false
 
   constructor(coding: ContentCoding, handler: EncoderHandler) {
     this.#handler = handler
@@ -78,13 +79,14 @@ export class ContentEncoder {
       this.close()
       handler.onEnd()
     })
-    this.#engine.on('error', (error) => {
-      // Input cannot be wrong for an encoder, and after `close` the engine is silent.
-      if (!this.#closed) throw error
+    this.#engine.on('error', () => {
+      if (this.#closed) return
+      this.close()
+      handler.onFault()
     })
   }
 
-  /** Takes the whole chunk, which is borrowed until `write` returns. False: wait for `onReady`. */
+  /** Takes the whole chunk, which is borrowed until `write` returns. False: wait for `onIdle`. */
   write(chunk: Uint8Array): boolean {
     if (this.#closed || chunk.length === 0) return true
     const needed = this.#staged + chunk.length
@@ -96,8 +98,11 @@ export class ContentEncoder {
     this.#stage.set(chunk, this.#staged)
     this.#staged = needed
     this.#schedule()
-    this.#readyWanted = this.#staged >= STAGE_BYTES
-    return !this.#readyWanted
+    return this.#staged < STAGE_BYTES
+  }
+
+  get idle(): boolean {
+    return !this.#busy && !this.#scheduled
   }
 
   end(): void {
@@ -142,13 +147,11 @@ export class ContentEncoder {
       this.#engine.write(piece, this.#onTaken)
       return
     }
-    if (this.#readyWanted) {
-      this.#readyWanted = false
-      this.#handler.onReady()
-    }
-    if (this.#ended && !this.#closed && this.#staged === 0) {
+    if (this.#ended) {
       this.#busy = true
       this.#engine.end()
+    } else {
+      this.#handler.onIdle()
     }
   }
 

@@ -22,7 +22,7 @@ function decode(coding: ContentCoding, pieces: readonly Uint8Array[], maxDecoded
     const done = (end: Decoded['end']): void => resolve({ output: Buffer.concat(output), end })
     const decoder = new ContentDecoder(coding, maxDecodedBytes, {
       onOutput: (chunk) => output.push(chunk),
-      onReady: feed,
+      onIdle: feed,
       onEnd: (trailing) => done({ trailing }),
       onFault: (fault) => done({ fault }),
     })
@@ -46,8 +46,9 @@ function encode(coding: ContentCoding, pieces: readonly Uint8Array[]): Promise<B
     }
     const encoder = new ContentEncoder(coding, {
       onOutput: (chunk) => output.push(chunk),
-      onReady: feed,
+      onIdle: feed,
       onEnd: () => resolve(Buffer.concat(output)),
+      onFault: () => expect.unreachable(),
     })
     feed()
   })
@@ -198,7 +199,7 @@ it('a paused decoder stops after a bounded amount and goes on', async () => {
           decoder.resume()
         })
       },
-      onReady() {},
+      onIdle() {},
       onEnd: () => resolve(),
       onFault: reject,
     })
@@ -230,14 +231,15 @@ describe.each(CONTENT_CODINGS)('encoding %s', (coding) => {
           if (seen.length < events.length) encoder.write(Buffer.from(events[seen.length]))
           else encoder.end()
         },
-        onReady() {},
+        onIdle() {},
         onEnd: () => resolve(),
         onFault: reject,
       })
       const encoder = new ContentEncoder(coding, {
         onOutput: (chunk) => decoder.write(chunk),
-        onReady() {},
+        onIdle() {},
         onEnd: () => decoder.end(),
+        onFault: reject,
       })
       encoder.write(Buffer.from(events[0]))
     })
@@ -249,7 +251,7 @@ it('closing a decoder or an encoder in the middle of its work silences it', asyn
   const calls: string[] = []
   const handler = {
     onOutput: () => calls.push('output'),
-    onReady: () => calls.push('ready'),
+    onIdle: () => calls.push('idle'),
     onEnd: () => calls.push('end'),
     onFault: () => calls.push('fault'),
   }

@@ -1,0 +1,330 @@
+import { EXCHANGE_EVENT_VERSION } from '@prexy/events/exchange'
+import { RequestParser } from '@prexy/http/request-parser'
+import type { WireFault } from '@prexy/http/wire-fault'
+import type { Connection, ConnectionHandler } from '@prexy/net/connection'
+import { Timer } from '@prexy/net/timer-wheel'
+import { type AnswerInit, encodeAnswer } from './answer.ts'
+import { Exchange, type ExchangeClient, SERVED_METHODS } from './exchange.ts'
+import { ProxyError } from './proxy-error.ts'
+import { ResponseOutput } from './response-output.ts'
+import type { ProxyRuntime } from './runtime.ts'
+
+/** What the one timer of the connection is waiting for. */
+type Waiting = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 'linger'
+
+/** Octets read while a closing client is listened to; then its connection is closed whatever it still sends. */
+const MAX_LINGER_BYTES = 1_048_576
+
+/**
+ * One client's connection: reads requests one after the other and hands each to an exchange. Requests that come while
+ * one is served wait as octets, up to `maxPipelinedBytes`; then reading pauses.
+ */
+export class ClientConnection implements ConnectionHandler, ExchangeClient {
+  readonly connection: Connection
+  readonly connectionId: number
+  readonly output: ResponseOutput
+  readonly remoteAddress: string | undefined
+  readonly #runtime: ProxyRuntime
+  readonly #parser: RequestParser
+  readonly #timer: Timer
+  readonly #onClosed: (client: ClientConnection) => void
+  #waiting: Waiting = 'nothing'
+  #exchange: Exchange | undefined = undefined
+  #requestNumber = 0
+  #messageBytes = 0
+  /** Octets read but not parsed: of a request body that its upstream does not take yet, or of later requests. */
+  readonly #pending: Uint8Array[] = []
+  #pendingBytes = 0
+  #parsing = false
+  /** No further request is read; what comes is dropped. */
+  #closing = false
+  #lingerBytes = 0
+  #closed = false
+
+  constructor(connection: Connection, runtime: ProxyRuntime, onClosed: (client: ClientConnection) => void) {
+    this.connection = connection
+    this.connectionId = ++runtime.lastConnectionId
+    this.remoteAddress = connection.remoteAddress
+    this.output = new ResponseOutput(connection, runtime.stage)
+    this.#runtime = runtime
+    this.#onClosed = onClosed
+    this.#parser = new RequestParser(runtime.requestLimits)
+    this.#timer = new Timer(runtime.wheel, () => this.#onTimeout())
+    this.#wait('request', runtime.timeouts.clientIdleMs)
+  }
+
+  /** Closes the connection as soon as it serves nothing. */
+  drain(): void {
+    if (this.#exchange === undefined && !this.#closing) this.connection.destroy()
+  }
+
+  /** Closes the connection now. */
+  abort(error: ProxyError): void {
+    this.#closing = true
+    this.#exchange?.abort(error)
+    this.connection.destroy()
+  }
+
+  onData(chunk: Uint8Array): boolean {
+    if (this.#closing) {
+      this.#lingerBytes += chunk.length
+      if (this.#lingerBytes > MAX_LINGER_BYTES) this.connection.destroy()
+      return false
+    }
+    if (this.#pending.length > 0 || this.#parsing || !this.#takesOctets()) this.#keep(chunk)
+    else this.#parse(chunk)
+    return true
+  }
+
+  /** Whether the parser may go on: not into a later request, and not into a body that cannot go on. */
+  #takesOctets(): boolean {
+    const exchange = this.#exchange
+    return exchange === undefined || (!exchange.requestEnded && exchange.takesBody)
+  }
+
+  #keep(chunk: Uint8Array): void {
+    this.#pending.push(chunk)
+    this.#pendingBytes += chunk.length
+    // A body that cannot go on pauses at once; later requests only when they are many, because a connection that is
+    // not read does not tell that its client went away.
+    const exchange = this.#exchange
+    const limit = exchange === undefined || exchange.requestEnded ? this.#runtime.limits.maxPipelinedBytes : 0
+    if (this.#pendingBytes > limit) this.connection.pause()
+  }
+
+  #parse(chunk: Uint8Array): void {
+    const parser = this.#parser
+    this.#parsing = true
+    let at = 0
+    for (;;) {
+      const event = parser.read(chunk, at)
+      const used = parser.consumed - at
+      at = parser.consumed
+      this.#messageBytes += used
+      if (event === 'more') break
+      if (event === 'data') {
+        if (this.#exchange === undefined || this.#exchange.onRequestData(parser.data)) continue
+        this.#keep(chunk.subarray(at))
+        break
+      }
+      if (event === 'head') {
+        this.#begin(parser.head)
+        if (this.#closing) break
+        if (this.#exchange !== undefined && !this.#exchange.takesBody && parser.head.body.kind !== 'none') {
+          this.#keep(chunk.subarray(at))
+          break
+        }
+        continue
+      }
+      if (event === 'fault') {
+        this.#refuse(parser.fault)
+        break
+      }
+      const exchange = this.#exchange
+      if (exchange !== undefined) exchange.clientInBytes = this.#messageBytes
+      this.#messageBytes = 0
+      exchange?.onRequestEnd(parser.trailers)
+      if (this.#closing) break
+      if (this.#exchange !== undefined) {
+        if (at < chunk.length) this.#keep(chunk.subarray(at))
+        break
+      }
+      if (at === chunk.length) break
+    }
+    this.#parsing = false
+    this.#watch()
+  }
+
+  #begin(head: RequestParser['head']): void {
+    this.#requestNumber++
+    const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber)
+    this.#exchange = exchange
+    this.#wait('nothing', 0)
+    exchange.begin()
+  }
+
+  /** Times the client for what it owes next. */
+  #watch(): void {
+    if (this.#closing || this.#closed) return
+    const { timeouts } = this.#runtime
+    const exchange = this.#exchange
+    if (exchange === undefined) {
+      if (this.#parser.idle) this.#wait('request', timeouts.clientIdleMs)
+      else if (this.#waiting !== 'headers') this.#wait('headers', timeouts.clientHeadersMs)
+    } else if (exchange.waitsForUpstream) {
+      if (this.#waiting !== 'queue') this.#wait('queue', timeouts.upstreamQueueMs)
+    } else if (this.#waiting !== 'write') {
+      if (exchange.requestEnded || !exchange.takesBody) this.#wait('nothing', 0)
+      else this.#wait('body', timeouts.clientBodyMs)
+    }
+  }
+
+  resumeRequest(): void {
+    this.#goOn()
+  }
+
+  /** Parses what waits, as far as it may be parsed now, and reads on. */
+  #goOn(): void {
+    if (this.#parsing) return
+    while (!this.#closing && !this.#closed && this.#takesOctets()) {
+      const chunk = this.#pending.shift()
+      if (chunk === undefined) break
+      this.#pendingBytes -= chunk.length
+      // The rest of the chunk, if it cannot be taken, must stay in front of what came later.
+      const later = this.#pending.splice(0)
+      this.#parse(chunk)
+      this.#pending.push(...later)
+    }
+    if (this.#pendingBytes === 0 && !this.#closed) this.connection.resume()
+    this.#watch()
+  }
+
+  waitForWrite(stalled: boolean): void {
+    if (stalled) {
+      this.#wait('write', this.#runtime.timeouts.clientWriteMs)
+    } else {
+      this.#waiting = 'nothing'
+      this.#watch()
+    }
+  }
+
+  answer(answer: Omit<AnswerInit, 'date'>): number {
+    const octets = encodeAnswer({ ...answer, date: this.#runtime.date.now() })
+    this.connection.write(octets)
+    return octets.length
+  }
+
+  breakOff(): void {
+    // An end that the client cannot tell from a good one must be a reset.
+    if (this.output.endsByClose) this.connection.reset()
+    else this.connection.destroy()
+  }
+
+  onExchangeEnd(reusable: boolean): void {
+    const exchange = this.#exchange
+    this.#exchange = undefined
+    this.#waiting = 'nothing'
+    const requestOver = exchange === undefined || exchange.requestEnded || exchange.request.body.kind === 'none'
+    if (this.#closing) return
+    if (!this.connection.writable) {
+      this.connection.destroy()
+      return
+    }
+    if (!reusable || !requestOver || this.#runtime.draining) {
+      this.#close()
+      return
+    }
+    if (this.#parsing) return
+    // Later requests may be waiting; the loop of #parse goes on by itself.
+    this.#goOn()
+  }
+
+  /** Ends our side and listens for a while: a close with unread octets would destroy the answer on its way. */
+  #close(): void {
+    this.#closing = true
+    this.#pending.length = 0
+    this.#pendingBytes = 0
+    this.connection.end()
+    this.connection.resume()
+    this.#wait('linger', this.#runtime.timeouts.clientLingerMs)
+  }
+
+  /** A request that does not parse, or a body that does not. */
+  #refuse(fault: WireFault): void {
+    const error = new ProxyError('E_REQUEST_INVALID', { status: fault.status, detail: fault.reason })
+    if (this.#exchange !== undefined) {
+      this.#exchange.failRequest(error)
+      return
+    }
+    this.#refuseHead(error, fault.status === 405 ? ['Allow', SERVED_METHODS] : [])
+  }
+
+  #refuseHead(error: ProxyError, fields: readonly string[]): void {
+    const runtime = this.#runtime
+    const exchangeId = ++runtime.lastExchangeId
+    const { status, message: text } = error
+    const clientOutBytes = this.answer({ status, text, exchangeId, close: true, head: false, fields })
+    const refused = {
+      version: EXCHANGE_EVENT_VERSION,
+      exchangeId,
+      connectionId: this.connectionId,
+      requestNumber: ++this.#requestNumber,
+      startedAtMs: Date.now(),
+      timings: { requestHeadUs: undefined, upstreamConnectedUs: undefined, responseHeadUs: undefined, endUs: 0 },
+      method: '',
+      host: undefined,
+      target: '',
+      status,
+      route: undefined,
+      upstream: undefined,
+      clientInBytes: this.#messageBytes,
+      clientOutBytes,
+      upstreamOutBytes: 0,
+      upstreamInBytes: 0,
+      outcome: error.code === 'E_CLIENT_TIMEOUT' ? 'client-timeout' : 'answered',
+      detail: error.detail,
+      treatment: undefined,
+    } as const
+    try {
+      runtime.onExchange?.(refused)
+    } catch (cause) {
+      runtime.onError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+    this.#close()
+  }
+
+  onEnd(): void {
+    // A client that closed and one that only ended its side look alike until something is written. As with nginx and
+    // Node, both are taken for gone, so that the upstream stops working for nobody.
+    this.#leave()
+    this.connection.destroy()
+  }
+
+  onDrain(): void {
+    this.#exchange?.onClientDrain()
+  }
+
+  onClose(): void {
+    this.#closed = true
+    this.#leave()
+    this.#timer.release()
+    this.#onClosed(this)
+  }
+
+  #leave(): void {
+    this.#closing = true
+    this.#exchange?.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client closed the connection' }))
+  }
+
+  #wait(waiting: Waiting, delayMs: number): void {
+    this.#waiting = waiting
+    if (waiting === 'nothing') this.#timer.disarm()
+    else this.#timer.arm(delayMs)
+  }
+
+  #onTimeout(): void {
+    const exchange = this.#exchange
+    switch (this.#waiting) {
+      case 'nothing':
+        return
+      case 'request':
+      case 'linger':
+        this.connection.destroy()
+        return
+      case 'headers':
+        this.#refuseHead(new ProxyError('E_CLIENT_TIMEOUT', { detail: 'clientHeadersMs passed' }), [])
+        return
+      case 'queue':
+        exchange?.failRequest(new ProxyError('E_UPSTREAM_BUSY', { detail: 'upstreamQueueMs passed' }))
+        return
+      case 'body':
+        exchange?.failRequest(new ProxyError('E_CLIENT_TIMEOUT', { detail: 'clientBodyMs passed' }))
+        return
+      case 'write':
+        this.#closing = true
+        exchange?.abort(new ProxyError('E_CLIENT_STALLED', { detail: 'clientWriteMs passed' }))
+        this.connection.reset()
+        return
+    }
+  }
+}

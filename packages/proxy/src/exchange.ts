@@ -1,0 +1,512 @@
+/**
+ * One request and its response, from the parsed head to the event: which route, which upstream, what becomes of the
+ * response. The client's connection and the upstream's call in; this object holds the state between them.
+ */
+
+import {
+  type BodyTreatment,
+  EXCHANGE_EVENT_VERSION,
+  type ExchangeOutcome,
+} from '@prexy/events/exchange'
+import { endToEndFields, endToEndTrailers, type FieldList, fieldValue, joinedValue, listHasToken } from '@prexy/http/fields'
+import { decide, type GateDecision } from '@prexy/http/gate'
+import type { RequestHead, ResponseHead } from '@prexy/http/message'
+import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
+import { upstreamRequestFields } from '@prexy/http/validators'
+import type { Connection } from '@prexy/net/connection'
+import type { AnswerInit } from './answer.ts'
+import type { Phase } from './phases.ts'
+import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
+import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat } from './request-edits.ts'
+import type { OutputFraming, ResponseOutput } from './response-output.ts'
+import { RewriteBody, type RewriteBodyHost } from './rewrite-body.ts'
+import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
+import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
+import type { PoolClient } from './upstream-pool.ts'
+
+/** The client's side of an exchange. */
+export interface ExchangeClient {
+  readonly connection: Connection
+  readonly connectionId: number
+  readonly output: ResponseOutput
+  readonly remoteAddress: string | undefined
+  /** Sends an answer of our own; nothing of a response has been sent. Returns its size in octets. */
+  answer(answer: Omit<AnswerInit, 'date'>): number
+  /** The exchange takes octets of the request body again. */
+  resumeRequest(): void
+  /** The client takes nothing at the moment, or does so again. */
+  waitForWrite(stalled: boolean): void
+  /** The response cannot be completed: the client must see that it is broken. */
+  breakOff(): void
+  /** Nothing of the exchange is left. `reusable`: whether the response let the connection live. */
+  onExchangeEnd(reusable: boolean): void
+}
+
+/** What Allow says where it is asked for; other methods pass as well. */
+export const SERVED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
+
+const NO_BODY: OutputFraming = { kind: 'none' }
+const CHUNKED: OutputFraming = { kind: 'chunked' }
+const CLOSE: OutputFraming = { kind: 'close' }
+
+export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
+  readonly id: number
+  readonly request: RequestHead
+  readonly #client: ExchangeClient
+  readonly #runtime: ProxyRuntime
+  readonly #requestNumber: number
+  readonly #startedAtMs: number
+  readonly #startedAt: number
+  #route: Route | undefined = undefined
+  #requestHead: Uint8Array | undefined = undefined
+  #upstream: UpstreamConnection | undefined = undefined
+  #upstreamName: string | undefined = undefined
+  #waiting = false
+  #retried = false
+  #requestEnded = false
+  #body: RewriteBody | undefined = undefined
+  #treatment: BodyTreatment | undefined = undefined
+  #decision: GateDecision | undefined = undefined
+  /** Octets after the response head are dropped: 205, which has no content whatever the origin sends. */
+  #dropsBody = false
+  #bodyBegun = false
+  #status: number | undefined = undefined
+  #keepAlive: boolean
+  #responseSent = false
+  #upstreamStalled = false
+  #done = false
+  #detail: string | undefined = undefined
+  #answeredBytes = 0
+  #connectedAt: number | undefined = undefined
+  #respondedAt: number | undefined = undefined
+  #upstreamOutBytes = 0
+  #upstreamInBytes = 0
+  /** Octets of the request on the client's connection; kept by the client's side. */
+  clientInBytes = 0
+
+  constructor(client: ExchangeClient, runtime: ProxyRuntime, request: RequestHead, requestNumber: number) {
+    this.id = ++runtime.lastExchangeId
+    this.request = request
+    this.#client = client
+    this.#runtime = runtime
+    this.#requestNumber = requestNumber
+    this.#startedAtMs = Date.now()
+    this.#startedAt = performance.now()
+    this.#keepAlive = request.keepAlive
+  }
+
+  /** Whether octets of the request body can be taken now. */
+  get takesBody(): boolean {
+    return !this.#waiting && !this.#upstreamStalled
+  }
+
+  get requestEnded(): boolean {
+    return this.#requestEnded
+  }
+
+  begin(): void {
+    const { request } = this
+    const runtime = this.#runtime
+    this.#phase('request-head')
+    this.#client.output.reset()
+    const route = findRoute(runtime.routes, request.authority, request.path)
+    if (route === undefined) return this.#answer(new ProxyError('E_NO_ROUTE'))
+    this.#route = route
+    this.#phase('route')
+    // RFC 9110 §9.3.7: about the server as a whole, and §7.6.2: a request that was to go no further.
+    if (request.targetForm === 'asterisk' || hasArrived(request)) {
+      return this.#reply({ status: 204, text: '', fields: ['Allow', SERVED_METHODS] }, 'answered')
+    }
+    if (hasPassedThrough(request.fields, runtime.pseudonym)) return this.#answer(new ProxyError('E_LOOP'))
+    const forwarded = upstreamRequestFields(request, route.gate)
+    if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
+    const { pool } = route
+    editRequestFields(forwarded.fields, request, {
+      host: route.preserveHost ? (request.authority ?? pool.authority) : pool.authority,
+      pseudonym: runtime.pseudonym,
+      clientAddress: this.#client.remoteAddress,
+      keepAlive: pool.keepsAlive,
+    })
+    this.#upstreamName = pool.authority
+    this.#requestHead = encodeRequestHead(request.method, request.path, forwarded.fields)
+    this.#acquire(route, false)
+  }
+
+  #acquire(route: Route, fresh: boolean): void {
+    const upstream = route.pool.acquire(this, fresh)
+    if (upstream === 'full') return this.#answer(new ProxyError('E_UPSTREAM_BUSY', { detail: 'maxWaiting was met' }))
+    if (upstream !== 'wait') return this.#attach(upstream)
+    this.#waiting = true
+    this.#phase('upstream-wait')
+  }
+
+  get waitsForUpstream(): boolean {
+    return this.#waiting
+  }
+
+  onUpstreamAssigned(upstream: UpstreamConnection): void {
+    this.#waiting = false
+    this.#attach(upstream)
+    this.#client.resumeRequest()
+  }
+
+  #attach(upstream: UpstreamConnection): void {
+    this.#upstream = upstream
+    this.#phase('upstream-selected')
+    upstream.assign(this, this.request.method)
+    const head = this.#requestHead
+    if (head === undefined) return
+    upstream.requestDone = this.#requestEnded
+    upstream.connection.write(head)
+    if (upstream.connected) this.onUpstreamConnect()
+    if (this.#requestEnded) this.#phase('request-sent')
+  }
+
+  // The request body
+
+  /** Octets of the request body, which are the exchange's. Returns false when no more should come. */
+  onRequestData(data: Uint8Array): boolean {
+    const upstream = this.#upstream
+    if (upstream === undefined) return true
+    this.#upstreamOutBytes += data.length
+    const { connection } = upstream
+    let below: boolean
+    if (this.request.body.kind === 'chunked') {
+      connection.cork()
+      connection.write(encodeChunkHead(data.length))
+      connection.write(data)
+      connection.write(CRLF)
+      below = connection.uncork()
+    } else {
+      below = connection.write(data)
+    }
+    upstream.requestMoved()
+    this.#upstreamStalled = !below
+    return below
+  }
+
+  onRequestEnd(trailers: FieldList): void {
+    this.#requestEnded = true
+    const upstream = this.#upstream
+    if (upstream === undefined) return
+    upstream.requestDone = true
+    if (this.request.body.kind === 'chunked') {
+      upstream.connection.write(encodeLastChunk(endToEndTrailers(trailers)))
+      upstream.requestMoved()
+    }
+    this.#phase('request-sent')
+  }
+
+  onUpstreamDrain(): void {
+    this.#upstreamStalled = false
+    this.#client.resumeRequest()
+  }
+
+  // The response
+
+  onUpstreamConnect(): void {
+    this.#connectedAt = performance.now()
+    this.#phase('upstream-connected')
+  }
+
+  onInterim(head: ResponseHead): void {
+    // RFC 9110 §15.2: a 1.0 client knows no interim responses.
+    if (this.request.minorVersion === 0) return
+    this.#client.output.interim(head.status, endToEndFields(head.fields))
+  }
+
+  onResponseHead(head: ResponseHead): void {
+    const { request } = this
+    const route = this.#route
+    if (this.#done || route === undefined) return
+    this.#respondedAt = performance.now()
+    if (head.status === 407) {
+      // RFC 9110 §15.5.8: only a proxy may ask for that, and ours was not asked by one.
+      return this.#failUpstream(new ProxyError('E_UPSTREAM_INVALID', { detail: 'a 407 from an origin' }))
+    }
+    const decision = decide(request, head, route.gate)
+    this.#decision = decision
+    const fields = decision.fields.slice()
+    this.#phase('response-head')
+    this.#status = head.status
+    if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
+    const framing = this.#framing(head, decision, fields)
+    if (framing.kind === 'close' || this.#runtime.draining) this.#keepAlive = false
+    // An upstream that answers before it has the whole request and closes will not take the rest.
+    if (!this.#requestEnded && !head.keepAlive) this.#keepAlive = false
+    if (!this.#keepAlive) fields.push('Connection', 'close')
+    else if (request.minorVersion === 0) fields.push('Connection', 'keep-alive')
+    this.#client.output.begin(head.status, fields, framing)
+    if (decision.action === 'rewrite') this.#beginRewrite(route, decision, head)
+    else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
+    else this.#treatment = { kind: 'head-only', reason: decision.reason }
+  }
+
+  #framing(head: ResponseHead, decision: GateDecision, fields: string[]): OutputFraming {
+    const { body, status } = head
+    if (status === 205) {
+      this.#dropsBody = true
+      fields.push('Content-Length', '0')
+      return NO_BODY
+    }
+    if (body.kind === 'none') {
+      // HEAD and 304 tell the length of what they stand for, unless we would change it.
+      const tells = decision.action === 'pass' && status >= 200 && status !== 204 && head.contentLength !== undefined
+      if (tells) fields.push('Content-Length', String(head.contentLength))
+      return NO_BODY
+    }
+    if (decision.action === 'pass' && body.kind === 'length') return body
+    return this.request.minorVersion === 0 ? CLOSE : CHUNKED
+  }
+
+  #beginRewrite(route: Route, decision: Extract<GateDecision, { readonly action: 'rewrite' }>, head: ResponseHead): void {
+    const { rules } = route
+    if (rules === undefined) throw new Error('the gate rewrites only where there are rules')
+    this.#body = new RewriteBody(this, this.#client.output, {
+      rules,
+      decision,
+      variables: route.usesVariables ? this.#variables(head) : undefined,
+      maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
+      sendsTrailers: this.#wantsTrailers(),
+    })
+  }
+
+  #variables(head: ResponseHead): Readonly<Record<string, string>> {
+    const { authority, method, path } = this.request
+    const query = path.indexOf('?')
+    return {
+      host: authority ?? '',
+      scheme: 'http',
+      method,
+      path: query === -1 ? path : path.slice(0, query),
+      query: query === -1 ? '' : path.slice(query + 1),
+      status: String(head.status),
+    }
+  }
+
+  /** RFC 9110 §6.5.1: trailers that nobody asked for may get lost. */
+  #wantsTrailers(): boolean {
+    const te = joinedValue(this.request.fields, 'te')
+    return te !== undefined && listHasToken(te, 'trailers')
+  }
+
+  onResponseData(data: Uint8Array): boolean {
+    if (this.#done || this.#dropsBody) return true
+    if (!this.#bodyBegun) {
+      this.#bodyBegun = true
+      this.#phase('response-body')
+    }
+    this.#upstreamInBytes += data.length
+    if (this.#body !== undefined) return this.#body.onUpstreamData(data)
+    return this.#client.output.writeKept(data)
+  }
+
+  onResponseEnd(trailers: FieldList): void {
+    if (this.#done) return
+    this.#upstream = undefined
+    this.#phase('response-end')
+    if (this.#body !== undefined) {
+      this.#body.onUpstreamEnd(trailers)
+      return
+    }
+    const send = trailers.length > 0 && this.#wantsTrailers()
+    this.#client.output.finish(send ? endToEndTrailers(trailers) : [])
+    this.#responseDone()
+  }
+
+  onUpstreamChunkEnd(): boolean {
+    if (this.#done) return this.#client.connection.unsentBytes > 0
+    if (this.#body !== undefined) {
+      const kept = this.#body.onUpstreamChunkEnd()
+      this.#watchClient()
+      return kept
+    }
+    if (this.#responseSent) return this.#client.connection.unsentBytes > 0
+    this.#client.output.flush()
+    this.#watchClient()
+    return this.#client.connection.unsentBytes > 0
+  }
+
+  /** Times the client while it takes nothing. */
+  #watchClient(): void {
+    if (!this.#done && this.#client.connection.unsentBytes > 0) this.#client.waitForWrite(true)
+  }
+
+  onClientDrain(): void {
+    this.#client.waitForWrite(false)
+    if (this.#responseSent) return this.#end('completed')
+    if (this.#body !== undefined) {
+      this.#body.onClientDrain()
+      this.#watchClient()
+    } else {
+      this.#upstream?.resume()
+    }
+  }
+
+  onBodyReady(): void {
+    this.#upstream?.resume()
+  }
+
+  onBodyEnd(): void {
+    this.#detailTrailing()
+    this.#responseDone()
+  }
+
+  #detailTrailing(): void {
+    const junk = this.#body?.trailingBytes ?? 0
+    if (junk > 0) this.#detail = `${junk} octets of junk followed the coded body`
+  }
+
+  onBodyError(error: ProxyError): void {
+    this.#upstream?.abort()
+    this.#upstream = undefined
+    this.#failUpstream(error)
+  }
+
+  /** The last octet was given to the client's connection, which may not have sent it yet. */
+  #responseDone(): void {
+    this.#responseSent = true
+    this.#phase('response-sent')
+    if (this.#client.connection.awaitDrain()) this.#watchClient()
+    else this.#end('completed')
+  }
+
+  // What goes wrong
+
+  onUpstreamError(error: ProxyError): void {
+    const upstream = this.#upstream
+    this.#upstream = undefined
+    if (this.#done || upstream === undefined) return
+    const stale = PROXY_ERROR_CODES[error.code].retry === 'if-reused' && upstream.served > 0 && !upstream.responseBegun
+    const route = this.#route
+    if (stale && !this.#retried && route !== undefined && mayRepeat(this.request)) {
+      this.#retried = true
+      this.#phase('retry')
+      this.#acquire(route, true)
+      return
+    }
+    this.#phase('upstream-failed')
+    this.#failUpstream(error)
+  }
+
+  /** Answers if nothing of a response has gone out, else breaks it off. The upstream is given up already. */
+  #failUpstream(error: ProxyError): void {
+    if (this.#done) return
+    this.#upstream?.abort()
+    this.#upstream = undefined
+    this.#body?.close()
+    const { output } = this.#client
+    if (this.#status === undefined || output.headPending) {
+      output.discard()
+      return this.#answer(error)
+    }
+    this.#detail = error.detail
+    output.discard()
+    this.#client.breakOff()
+    this.#end(PROXY_ERROR_CODES[error.code].outcome)
+  }
+
+  #answer(error: ProxyError): void {
+    this.#detail = error.detail
+    this.#reply({ status: error.status, text: error.message, fields: [] }, PROXY_ERROR_CODES[error.code].outcome)
+  }
+
+  /** Ends the exchange with an answer of our own, or without one where none is possible. */
+  #reply(answer: Pick<AnswerInit, 'status' | 'text' | 'fields'>, outcome: ExchangeOutcome): void {
+    // What is left of the request is not read, so the connection cannot go on.
+    if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
+    if (this.#runtime.draining) this.#keepAlive = false
+    this.#status = answer.status
+    this.#answeredBytes = this.#client.answer({
+      ...answer,
+      exchangeId: this.id,
+      close: !this.#keepAlive,
+      head: this.request.method === 'HEAD',
+    })
+    this.#phase('answered')
+    this.#end(outcome)
+  }
+
+  /** The client is gone, took too long or must go; its connection is closed by the caller. */
+  abort(error: ProxyError): void {
+    if (this.#done) return
+    const { outcome } = PROXY_ERROR_CODES[error.code]
+    if (outcome === 'client-aborted') this.#phase('client-aborted')
+    this.#detail = error.detail
+    this.#client.output.discard()
+    this.#end(outcome)
+  }
+
+  /** A fault in the request's body, or its timeout: answered if nothing else was. */
+  failRequest(error: ProxyError): void {
+    if (this.#done) return
+    this.#upstream?.abort()
+    this.#upstream = undefined
+    this.#failUpstream(error)
+  }
+
+  #end(outcome: ExchangeOutcome): void {
+    if (this.#done) return
+    this.#done = true
+    this.#upstream?.abort()
+    this.#upstream = undefined
+    if (this.#waiting) this.#route?.pool.cancel(this)
+    const reusable = this.#keepAlive && (outcome === 'completed' || this.#answeredBytes > 0)
+    this.#report(outcome)
+    this.#body?.close()
+    this.#phase('end')
+    this.#client.onExchangeEnd(reusable)
+  }
+
+  #phase(phase: Phase): void {
+    this.#runtime.onPhase?.(this.id, phase)
+  }
+
+  #report(outcome: ExchangeOutcome): void {
+    const { onExchange } = this.#runtime
+    if (onExchange === undefined) return
+    const { request } = this
+    try {
+      onExchange({
+        version: EXCHANGE_EVENT_VERSION,
+        exchangeId: this.id,
+        connectionId: this.#client.connectionId,
+        requestNumber: this.#requestNumber,
+        startedAtMs: this.#startedAtMs,
+        timings: {
+          requestHeadUs: 0,
+          upstreamConnectedUs: this.#microseconds(this.#connectedAt),
+          responseHeadUs: this.#microseconds(this.#respondedAt),
+          endUs: Math.round((performance.now() - this.#startedAt) * 1_000),
+        },
+        method: request.method,
+        host: request.authority,
+        target: request.target,
+        status: this.#status,
+        route: this.#route?.name,
+        upstream: this.#upstreamName,
+        clientInBytes: this.clientInBytes,
+        clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes,
+        upstreamOutBytes: this.#upstreamOutBytes,
+        upstreamInBytes: this.#upstreamInBytes,
+        outcome,
+        detail: this.#detail,
+        treatment: this.#finalTreatment(),
+      })
+    } catch (error) {
+      // A listener's fault must not become the client's.
+      this.#runtime.onError(error instanceof Error ? error : new Error(String(error)))
+    }
+  }
+
+  #finalTreatment(): BodyTreatment | undefined {
+    const body = this.#body
+    const decision = this.#decision
+    if (body === undefined || decision?.action !== 'rewrite') return this.#treatment
+    return { kind: 'rewritten', decode: decision.decode, encode: decision.encode, stats: body.stats }
+  }
+
+  #microseconds(at: number | undefined): number | undefined {
+    return at === undefined ? undefined : Math.round((at - this.#startedAt) * 1_000)
+  }
+}

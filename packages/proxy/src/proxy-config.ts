@@ -1,0 +1,123 @@
+import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { MessageLimits } from '@prexy/http/limits'
+import type { LastModifiedPolicy } from '@prexy/http/gate-route'
+import type { TimerWheel } from '@prexy/net/timer-wheel'
+import type { RuleSet } from '@prexy/rewrite/rewriter'
+import type { Phase } from './phases.ts'
+
+/** What a proxy is to do, as plain data; the application makes it from a configuration file or a command line. */
+export interface ProxyConfig {
+  /** At least one. Port 0 takes a free port. */
+  readonly listen: readonly ListenAddress[]
+  /** The first route whose hosts and paths fit takes the request; without one the answer is 421. */
+  readonly routes: readonly RouteConfig[]
+  readonly timeouts?: Partial<ProxyTimeouts>
+  readonly limits?: Partial<ProxyLimits>
+  /** Called once per exchange, when it is over. */
+  readonly onExchange?: (event: ExchangeEvent) => void
+  /** Called at each step of an exchange; see {@link Phase}. */
+  readonly onPhase?: (exchangeId: number, phase: Phase) => void
+  /** Called for what belongs to no exchange: a connection that could not be accepted, a callback that threw. */
+  readonly onError?: (error: Error) => void
+  /** The clock of all timeouts. Absent: one of its own, with ticks of 250 ms. */
+  readonly wheel?: TimerWheel
+}
+
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+}
+
+export interface RouteConfig {
+  /** For events; unique. */
+  readonly name: string
+  /** Host names without port, exact or `*.example.org` for every name below; ignoring case. Absent: any, and none. */
+  readonly hosts?: readonly string[]
+  /** Path globs: `*` within a segment, `**` across segments, `?` one character. Absent: every path. */
+  readonly paths?: readonly string[]
+  readonly upstream: UpstreamConfig
+  /** Absent: responses pass unchanged. */
+  readonly rules?: RuleSet
+  /** True sends the client's Host upstream. Default: the upstream's own authority, as the origin expects it. */
+  readonly preserveHost?: boolean
+  /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
+  readonly ignoreNoTransform?: boolean
+  /** Default `remove`. */
+  readonly lastModified?: LastModifiedPolicy
+}
+
+export interface UpstreamConfig {
+  /** Name or address; an IPv6 address without brackets. */
+  readonly host: string
+  readonly port: number
+  /** Default 256. */
+  readonly maxConnections?: number
+  /** Connections kept for later requests. Default 64; 0 closes each after its response. */
+  readonly maxIdleConnections?: number
+  /** Requests that wait for a connection; beyond it 503. Default 1,024. */
+  readonly maxWaiting?: number
+}
+
+/** All in milliseconds, precise to two ticks of the wheel. Idle ones count from the last octet that moved. */
+export interface ProxyTimeouts {
+  /** First octet of a request to the end of its head; then 408. */
+  readonly clientHeadersMs: number
+  /** Idle time within a request body; then 408. */
+  readonly clientBodyMs: number
+  /** Between requests; then the connection is closed. */
+  readonly clientIdleMs: number
+  /** The client takes nothing of a response; then its connection is reset. */
+  readonly clientWriteMs: number
+  /** How long an answered client that is still sending is listened to, so that it can read the answer. */
+  readonly clientLingerMs: number
+  /** Waiting for a free upstream connection; then 503. */
+  readonly upstreamQueueMs: number
+  /** Then 504. */
+  readonly upstreamConnectMs: number
+  /** The upstream takes nothing of a request body; then 504. */
+  readonly upstreamWriteMs: number
+  /** Request sent to response head; then 504. */
+  readonly upstreamHeadersMs: number
+  /** Idle time within a response body; then the client's connection is broken off. */
+  readonly upstreamBodyMs: number
+  /** A kept connection is closed after this, sooner than common origins do (Node: 5 s). */
+  readonly upstreamIdleMs: number
+}
+
+export const DEFAULT_TIMEOUTS: ProxyTimeouts = {
+  clientHeadersMs: 30_000,
+  clientBodyMs: 60_000,
+  clientIdleMs: 60_000,
+  clientWriteMs: 120_000,
+  clientLingerMs: 5_000,
+  upstreamQueueMs: 10_000,
+  upstreamConnectMs: 10_000,
+  upstreamWriteMs: 60_000,
+  upstreamHeadersMs: 60_000,
+  upstreamBodyMs: 300_000,
+  upstreamIdleMs: 4_000,
+}
+
+export interface ProxyLimits {
+  /** Defaults of `@prexy/http/limits`. */
+  readonly request: Partial<MessageLimits>
+  readonly response: Partial<MessageLimits>
+  /** Client connections per listener; more are closed at once. Default 20,000. */
+  readonly maxConnections: number
+  /** Octets of later requests kept while one is served; then reading pauses. Default 65,536. */
+  readonly maxPipelinedBytes: number
+  /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
+  readonly maxDecodedBytes: number
+}
+
+export const DEFAULT_LIMITS: ProxyLimits = {
+  request: {},
+  response: {},
+  maxConnections: 20_000,
+  maxPipelinedBytes: 65_536,
+  maxDecodedBytes: 16 * 2 ** 30,
+}
+
+export const DEFAULT_UPSTREAM_CONNECTIONS = 256
+export const DEFAULT_UPSTREAM_IDLE_CONNECTIONS = 64
+export const DEFAULT_UPSTREAM_WAITING = 1_024

@@ -1,0 +1,123 @@
+import type { ExchangeOutcome } from '@prexy/events/exchange'
+
+export type ProxyErrorCode =
+  | 'E_REQUEST_INVALID'
+  | 'E_NO_ROUTE'
+  | 'E_LOOP'
+  | 'E_PRECONDITION'
+  | 'E_CLIENT_TIMEOUT'
+  | 'E_CLIENT_STALLED'
+  | 'E_CLIENT_ABORTED'
+  | 'E_UPSTREAM_CONNECT'
+  | 'E_UPSTREAM_CONNECT_TIMEOUT'
+  | 'E_UPSTREAM_BUSY'
+  | 'E_UPSTREAM_TIMEOUT'
+  | 'E_UPSTREAM_ABORTED'
+  | 'E_UPSTREAM_INVALID'
+  | 'E_BODY_DECODE'
+  | 'E_BODY_ENCODE'
+  | 'E_REWRITE_ABORTED'
+  | 'E_SHUTDOWN'
+
+/**
+ * Everything that can go wrong with an exchange, once. `status` is what the client is answered while no response head
+ * has gone out to it; afterwards its connection is broken off visibly. `retry`: whether the same request may be sent
+ * again on another connection, where its method and body allow it. `text` goes to the client and says nothing of the
+ * inside.
+ */
+export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
+  E_REQUEST_INVALID: { outcome: 'answered', status: 400, retry: 'never', text: 'The request is malformed.' },
+  E_NO_ROUTE: { outcome: 'answered', status: 421, retry: 'never', text: 'This host is not served here.' },
+  E_LOOP: { outcome: 'answered', status: 508, retry: 'never', text: 'The request came back to this proxy.' },
+  E_PRECONDITION: { outcome: 'answered', status: 412, retry: 'never', text: 'The entity tag is not a current one.' },
+  E_CLIENT_TIMEOUT: { outcome: 'client-timeout', status: 408, retry: 'never', text: 'The request took too long.' },
+  E_CLIENT_STALLED: { outcome: 'client-timeout', status: 0, retry: 'never', text: 'The client stopped reading.' },
+  E_CLIENT_ABORTED: { outcome: 'client-aborted', status: 0, retry: 'never', text: 'The client went away.' },
+  E_UPSTREAM_CONNECT: {
+    outcome: 'upstream-connect-failed',
+    status: 502,
+    retry: 'never',
+    text: 'The upstream server cannot be reached.',
+  },
+  E_UPSTREAM_CONNECT_TIMEOUT: {
+    outcome: 'upstream-timeout',
+    status: 504,
+    retry: 'never',
+    text: 'The upstream server does not accept connections.',
+  },
+  E_UPSTREAM_BUSY: {
+    outcome: 'upstream-connect-failed',
+    status: 503,
+    retry: 'never',
+    text: 'Too many requests are waiting for the upstream server.',
+  },
+  E_UPSTREAM_TIMEOUT: {
+    outcome: 'upstream-timeout',
+    status: 504,
+    retry: 'never',
+    text: 'The upstream server did not answer in time.',
+  },
+  E_UPSTREAM_ABORTED: {
+    outcome: 'upstream-aborted',
+    status: 502,
+    retry: 'if-reused',
+    text: 'The upstream server closed the connection.',
+  },
+  E_UPSTREAM_INVALID: {
+    outcome: 'upstream-invalid',
+    status: 502,
+    retry: 'never',
+    text: 'The upstream server sent a response that is not valid.',
+  },
+  E_BODY_DECODE: {
+    outcome: 'rewrite-aborted',
+    status: 502,
+    retry: 'never',
+    text: 'The body of the upstream server does not decode.',
+  },
+  E_BODY_ENCODE: {
+    outcome: 'rewrite-aborted',
+    status: 502,
+    retry: 'never',
+    text: 'The body cannot be compressed.',
+  },
+  E_REWRITE_ABORTED: {
+    outcome: 'rewrite-aborted',
+    status: 502,
+    retry: 'never',
+    text: 'The response holds more text than the rules may hold back.',
+  },
+  E_SHUTDOWN: { outcome: 'shutdown', status: 503, retry: 'never', text: 'The proxy is shutting down.' },
+}
+
+export interface CodeInfo {
+  readonly outcome: ExchangeOutcome
+  /** 0: no answer is possible, the client is gone or does not read. */
+  readonly status: number
+  readonly retry: 'never' | 'if-reused'
+  readonly text: string
+}
+
+
+export interface ProxyErrorInit {
+  /** One clause for events and logs; never sent to the client. */
+  readonly detail?: string | undefined
+  readonly cause?: Error | undefined
+  /** Overrides the code's status: a refused request has the one of its fault. */
+  readonly status?: number
+}
+
+/** The error of this package; what its code means stands in {@link PROXY_ERROR_CODES}. */
+export class ProxyError extends Error {
+  readonly code: ProxyErrorCode
+  readonly status: number
+  readonly detail: string | undefined
+
+  constructor(code: ProxyErrorCode, init: ProxyErrorInit = {}) {
+    super(PROXY_ERROR_CODES[code].text, init.cause === undefined ? undefined : { cause: init.cause })
+    this.name = 'ProxyError'
+    this.code = code
+    this.status = init.status ?? PROXY_ERROR_CODES[code].status
+    this.detail = init.detail ?? init.cause?.message
+  }
+}

@@ -1,0 +1,83 @@
+import { type FieldList, fieldValue, fieldValues, listElements, removeField, setField } from '@prexy/http/fields'
+import type { RequestHead } from '@prexy/http/message'
+
+/** Whether a request has passed through the proxy that calls itself by this pseudonym in Via (RFC 9110 §7.6.3). */
+export function hasPassedThrough(fields: FieldList, pseudonym: string): boolean {
+  for (const value of fieldValues(fields, 'via')) {
+    // The element is `protocol received-by [comment]`; the pseudonym is unique enough to be looked for as a whole.
+    if (value.includes(pseudonym) && listElements(value).some((element) => element.split(' ').includes(pseudonym))) {
+      return true
+    }
+  }
+  return false
+}
+
+/** Whether Max-Forwards says that the request ends here (RFC 9110 §7.6.2; TRACE is not served). */
+export function hasArrived(request: RequestHead): boolean {
+  return request.method === 'OPTIONS' && fieldValue(request.fields, 'max-forwards') === '0'
+}
+
+/** What a client may not tell an origin about itself; the addresses of the connection are what we know. */
+const FORWARDED_NAMES = new Set([
+  'forwarded',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-forwarded-port',
+  'x-forwarded-server',
+  'x-real-ip',
+])
+
+export interface RequestEdits {
+  /** What Host says upstream. */
+  readonly host: string
+  /** Our pseudonym in Via. */
+  readonly pseudonym: string
+  readonly clientAddress: string | undefined
+  /** False asks the upstream to close the connection after its response. */
+  readonly keepAlive: boolean
+}
+
+/**
+ * Makes the end-to-end fields of a request those of our own request upstream: Host, Via, X-Forwarded-*, framing.
+ * Changes `fields`.
+ *
+ * SECURITY: X-Forwarded-* and their kin are overwritten, never appended to: the client's own would be believed.
+ */
+export function editRequestFields(fields: string[], request: RequestHead, edits: RequestEdits): void {
+  for (let at = fields.length - 2; at >= 0; at -= 2) {
+    const { length } = fields[at]
+    if (length >= 9 && length <= 18 && FORWARDED_NAMES.has(fields[at].toLowerCase())) fields.splice(at, 2)
+  }
+  setField(fields, 'Host', edits.host)
+  const via = `1.${request.minorVersion} ${edits.pseudonym}`
+  const earlier = fieldValues(fields, 'via')
+  if (earlier.length === 0) {
+    fields.push('Via', via)
+  } else {
+    removeField(fields, 'via')
+    fields.push('Via', `${earlier.join(', ')}, ${via}`)
+  }
+  if (edits.clientAddress !== undefined) fields.push('X-Forwarded-For', edits.clientAddress)
+  if (request.authority !== undefined) fields.push('X-Forwarded-Host', request.authority)
+  fields.push('X-Forwarded-Proto', 'http')
+  if (request.method === 'OPTIONS') {
+    const forwards = Number(fieldValue(fields, 'max-forwards'))
+    if (forwards > 0) setField(fields, 'Max-Forwards', String(forwards - 1))
+  }
+  if (request.body.kind === 'length') fields.push('Content-Length', String(request.body.bytes))
+  else if (request.body.kind === 'chunked') fields.push('Transfer-Encoding', 'chunked')
+  if (!edits.keepAlive) fields.push('Connection', 'close')
+}
+
+/** Methods that may be sent again when their outcome is unknown (RFC 9110 §9.2.2). */
+const IDEMPOTENT = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE', 'PROPFIND', 'REPORT', 'SEARCH'])
+
+/** Whether the request can be sent a second time: its method allows it and there is no body, which we did not keep. */
+export function mayRepeat(request: RequestHead): boolean {
+  return IDEMPOTENT.has(request.method) && (request.body.kind === 'none' || isEmptyLength(request))
+}
+
+function isEmptyLength(request: RequestHead): boolean {
+  return request.body.kind === 'length' && request.body.bytes === 0
+}

@@ -1,0 +1,237 @@
+/**
+ * Writes one response to a client: head, framed body, end, with as few system calls as there are reasons for.
+ *
+ * The head is held back until the first body octets or `flush`, so that both leave together. Small and rewritten
+ * octets are copied into a stage, which has room in front for the head and the chunk size; big chunks that arrived
+ * from elsewhere go out as they are.
+ *
+ * INVARIANT: the stage is empty whenever control returns to the event loop, because it is shared by all connections of
+ * a runtime. Whoever writes calls `flush` before returning.
+ */
+
+import type { FieldList } from '@prexy/http/fields'
+import { CRLF, encodeChunkHead, encodeLastChunk, encodeResponseHead } from '@prexy/http/serialize'
+import type { Connection } from '@prexy/net/connection'
+
+/** How the client finds the end of the body. `none`: there is no body, whatever the head says. */
+export type OutputFraming =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'length'; readonly bytes: number }
+  | { readonly kind: 'chunked' }
+  | { readonly kind: 'close' }
+
+/** Room in front of the staged octets. Unit: bytes; a longer head is written by itself. */
+const HEADROOM_BYTES = 4_096
+/** Room for `\r\n0\r\n\r\n` behind them. */
+const TAILROOM_BYTES = 16
+const STAGE_BYTES = 65_536
+
+/** A chunk up to this size is cheaper to copy beside the head than to send as a second buffer. Unit: bytes. */
+const COPY_BYTES = 8_192
+
+const LAST_CHUNK = encodeLastChunk([])
+
+/** The memory that responses are put together in; one per runtime. */
+export class Stage {
+  /** @internal */
+  octets: Uint8Array = Buffer.allocUnsafeSlow(HEADROOM_BYTES + STAGE_BYTES + TAILROOM_BYTES)
+  /** @internal End of the staged octets; they begin at HEADROOM_BYTES. */
+  end: number = HEADROOM_BYTES
+
+  /** @internal The old octets are in use by a connection. */
+  replace(): void {
+    this.octets = Buffer.allocUnsafeSlow(this.octets.length)
+  }
+}
+
+export class ResponseOutput {
+  readonly #connection: Connection
+  readonly #stage: Stage
+  #status = 0
+  #fields: string[] = []
+  #framing: OutputFraming = { kind: 'none' }
+  #headPending = false
+  #corked = false
+  /** Set while the body's length is not known but may be soon: `finish` then may still choose a length. */
+  #undecided = false
+  /** Octets given to the connection for this response, head and framing included. */
+  sentBytes = 0
+  /** Body octets of this response, without framing. */
+  bodyBytes = 0
+
+  constructor(connection: Connection, stage: Stage) {
+    this.#connection = connection
+    this.#stage = stage
+  }
+
+  /** Announces a response. Nothing is sent before body octets, `flush` or `finish`. */
+  begin(status: number, fields: string[], framing: OutputFraming): void {
+    this.#status = status
+    this.#fields = fields
+    this.#framing = framing
+    this.#headPending = true
+    this.#undecided = false
+    this.bodyBytes = 0
+  }
+
+  /** Before the first octet of an exchange. */
+  reset(): void {
+    this.sentBytes = 0
+    this.bodyBytes = 0
+    this.#headPending = false
+  }
+
+  /**
+   * Lets `finish` send the body with its true length, if all of it is written before the next `flush` and fits the
+   * stage. Call after `begin`.
+   */
+  preferLength(): void {
+    this.#undecided = true
+  }
+
+  get headPending(): boolean {
+    return this.#headPending
+  }
+
+  /** What the body ends by if it is cut off now: an end that cannot be told from a good one needs a reset. */
+  get endsByClose(): boolean {
+    return this.#framing.kind === 'close' && !this.#headPending
+  }
+
+  /** Sends a 1xx response ahead of the head. */
+  interim(status: number, fields: FieldList): void {
+    this.#send(encodeResponseHead(status, fields))
+  }
+
+  /**
+   * Body octets that the output may keep. Returns false when the writer should pause. Whether the chunk is in use after
+   * the next `flush` tells `connection.unsentBytes`.
+   */
+  writeKept(chunk: Uint8Array): boolean {
+    const stage = this.#stage
+    if (chunk.length <= COPY_BYTES && stage.end + chunk.length <= HEADROOM_BYTES + STAGE_BYTES) {
+      return this.writeBorrowed(chunk)
+    }
+    this.#undecided = false
+    this.#cork()
+    this.#sendStage(false)
+    this.bodyBytes += chunk.length
+    if (this.#framing.kind === 'none') return true
+    if (this.#framing.kind !== 'chunked') return this.#send(chunk)
+    this.#send(encodeChunkHead(chunk.length))
+    this.#send(chunk)
+    return this.#send(CRLF)
+  }
+
+  /** Body octets that are valid only during the call. Returns false when the writer should pause. */
+  writeBorrowed(piece: Uint8Array): boolean {
+    const stage = this.#stage
+    this.bodyBytes += piece.length
+    let below = true
+    let from = 0
+    while (from < piece.length) {
+      const room = HEADROOM_BYTES + STAGE_BYTES - stage.end
+      const length = Math.min(room, piece.length - from)
+      stage.octets.set(length === piece.length ? piece : piece.subarray(from, from + length), stage.end)
+      stage.end += length
+      from += length
+      if (from < piece.length) {
+        this.#undecided = false
+        below = this.#sendStage(false)
+      }
+    }
+    return below
+  }
+
+  /** Sends what is staged, and the head if it has not gone out. Returns false when the writer should pause. */
+  flush(): boolean {
+    this.#undecided = false
+    let below = true
+    if (this.#headPending || this.#stage.end > HEADROOM_BYTES) below = this.#sendStage(false)
+    if (this.#corked) {
+      this.#corked = false
+      below = this.#connection.uncork()
+    }
+    return below
+  }
+
+  /** Ends the response; nothing is left unflushed. */
+  finish(trailers: FieldList): void {
+    if (this.#undecided) this.#framing = { kind: 'length', bytes: this.#stage.end - HEADROOM_BYTES }
+    this.#undecided = false
+    const plainEnd = trailers.length === 0
+    if (this.#headPending || this.#stage.end > HEADROOM_BYTES) this.#sendStage(plainEnd)
+    else if (plainEnd && this.#framing.kind === 'chunked') this.#send(LAST_CHUNK)
+    if (!plainEnd && this.#framing.kind === 'chunked') this.#send(encodeLastChunk(trailers))
+    this.flush()
+  }
+
+  /** Forgets what is staged and announced: the connection is about to be broken off, or another answer begins. */
+  discard(): void {
+    this.#stage.end = HEADROOM_BYTES
+    this.#headPending = false
+    this.#undecided = false
+    if (this.#corked) {
+      this.#corked = false
+      this.#connection.uncork()
+    }
+  }
+
+  #cork(): void {
+    if (this.#corked) return
+    this.#corked = true
+    this.#connection.cork()
+  }
+
+  #send(octets: Uint8Array): boolean {
+    this.sentBytes += octets.length
+    return this.#connection.write(octets)
+  }
+
+  /** Head if pending, chunk head, staged octets, chunk end and, if asked, the last chunk: one buffer where it fits. */
+  #sendStage(last: boolean): boolean {
+    const stage = this.#stage
+    const { octets } = stage
+    let start = HEADROOM_BYTES
+    let end = stage.end
+    stage.end = HEADROOM_BYTES
+    const bytes = this.#framing.kind === 'none' ? 0 : end - start
+    if (bytes === 0) end = start
+    if (this.#framing.kind === 'chunked') {
+      if (bytes > 0) {
+        const head = encodeChunkHead(bytes)
+        start -= head.length
+        octets.set(head, start)
+        octets.set(CRLF, end)
+        end += CRLF.length
+      }
+      if (last) {
+        octets.set(LAST_CHUNK, end)
+        end += LAST_CHUNK.length
+      }
+    }
+    if (this.#headPending) {
+      this.#headPending = false
+      const head = encodeResponseHead(this.#status, this.#framed())
+      if (head.length <= start) {
+        start -= head.length
+        octets.set(head, start)
+      } else {
+        this.#send(head)
+      }
+    }
+    if (end === start) return true
+    const below = this.#send(octets.subarray(start, end))
+    // A corked connection has sent nothing yet, so its unsent octets count the stage too.
+    if (this.#connection.unsentBytes > 0) stage.replace()
+    return below
+  }
+
+  /** The fields with those of the framing. */
+  #framed(): FieldList {
+    const fields = this.#fields
+    if (this.#framing.kind === 'length') fields.push('Content-Length', String(this.#framing.bytes))
+    else if (this.#framing.kind === 'chunked') fields.push('Transfer-Encoding', 'chunked')
+    return fields
+  }
+}

@@ -1,0 +1,356 @@
+/**
+ * The body of a response on its way through decoder, rewriter and encoder to the client.
+ *
+ *     upstream ── decoder ── text ── rewriter ── encoder ── output
+ *
+ * A body that arrived whole in one read is decoded and encoded synchronously and gets its true length. Otherwise the
+ * codings run on the thread pool, and everything after the first read happens in their callbacks.
+ *
+ * Back-pressure: the rewriter stops when `#blocked`, which the client's connection or the encoder causes; text that it
+ * did not take waits in `#queue`, and while something waits there, the decoder or the upstream is paused. So at most
+ * one read of the upstream and two pieces of decoder output are ever in memory.
+ */
+
+import type { GateDecision } from '@prexy/http/gate'
+import type { FieldList } from '@prexy/http/fields'
+import { changedTrailers } from '@prexy/http/validators'
+import type { RewriteStats } from '@prexy/events/exchange'
+import { type CodingFault, type ContentCoding, ContentDecoder } from '@prexy/net/content-decoder'
+import { ContentEncoder } from '@prexy/net/content-encoder'
+import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
+import { RewriteAborted, type Rewriter, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
+import { ProxyError } from './proxy-error.ts'
+import type { ResponseOutput } from './response-output.ts'
+
+/**
+ * A body that decodes to more than this, or is rewritten to more, is not handled synchronously: it would keep the event
+ * loop from serving others for milliseconds. Unit: bytes.
+ */
+const WHOLE_BODY_BYTES = 262_144
+
+export interface RewriteBodyHost {
+  /** The body takes more of the upstream's octets again. */
+  onBodyReady(): void
+  /** Everything was given to the output, its end included. */
+  onBodyEnd(): void
+  onBodyError(error: ProxyError): void
+}
+
+export interface RewriteBodyInit {
+  readonly rules: RuleSet
+  readonly decision: Extract<GateDecision, { readonly action: 'rewrite' }>
+  readonly variables: Readonly<Record<string, string>> | undefined
+  readonly maxDecodedBytes: number
+  /** Whether the client wants trailers. */
+  readonly sendsTrailers: boolean
+}
+
+const NO_OCTETS = new Uint8Array(0)
+
+const CODING_FAULTS: Readonly<Record<CodingFault, string>> = {
+  truncated: 'the coded body ends early',
+  corrupt: 'the body is not what its Content-Encoding says',
+  'too-long': 'the body decodes to more than maxDecodedBytes',
+}
+
+export class RewriteBody {
+  readonly #host: RewriteBodyHost
+  readonly #output: ResponseOutput
+  readonly #init: RewriteBodyInit
+  readonly #rewriter: Rewriter
+  #decoder: ContentDecoder | undefined = undefined
+  #encoder: ContentEncoder | undefined = undefined
+  /** Coded octets of the first read, until it is known whether they are all. */
+  #coded: Uint8Array[] | undefined
+  /** Rewritten octets of the first read that are to be encoded. */
+  #plain: Uint8Array | undefined = undefined
+  #plainBytes = 0
+  /** True until the first read is over. */
+  #first = true
+  /** Text that the rewriter did not take yet, oldest first. */
+  readonly #queue: Uint8Array[] = []
+  #blocked = false
+  #inputEnded = false
+  #ended = false
+  #closed = false
+  #trailers: FieldList = []
+  #inBytes = 0
+  #outBytes = 0
+  #peakHeldBytes = 0
+  /** Octets of junk after the coded body. */
+  trailingBytes = 0
+
+  constructor(host: RewriteBodyHost, output: ResponseOutput, init: RewriteBodyInit) {
+    this.#host = host
+    this.#output = output
+    this.#init = init
+    this.#coded = init.decision.decode === 'identity' ? undefined : []
+    const rewriterInit: RewriterInit =
+      init.variables === undefined
+        ? { active: init.decision.active }
+        : { active: init.decision.active, variables: init.variables }
+    this.#rewriter = init.rules.createRewriter({ write: (piece) => this.#rewritten(piece) }, rewriterInit)
+    output.preferLength()
+  }
+
+  get stats(): RewriteStats {
+    return {
+      hits: Array.from(this.#rewriter.hits),
+      overflows: this.#rewriter.overflows,
+      peakHeldBytes: this.#peakHeldBytes,
+      inBytes: this.#inBytes,
+      outBytes: this.#outBytes,
+    }
+  }
+
+  /** Octets of the upstream's body, which may be kept. Returns false when no more should come before `onBodyReady`. */
+  onUpstreamData(data: Uint8Array): boolean {
+    if (this.#closed) return true
+    if (this.#coded !== undefined) {
+      this.#coded.push(data)
+      return true
+    }
+    if (this.#decoder !== undefined) return this.#decoder.write(data)
+    this.#text(data)
+    return this.#queue.length === 0 && !this.#blocked
+  }
+
+  onUpstreamEnd(trailers: FieldList): void {
+    if (this.#closed) return
+    this.#trailers = trailers
+    if (this.#coded !== undefined) {
+      this.#decodeFirst(this.#coded)
+    } else if (this.#decoder !== undefined) {
+      this.#decoder.end()
+    } else {
+      this.#inputEnded = true
+      this.#pump()
+    }
+  }
+
+  /** The upstream's read is over; everything that can leave leaves. Returns true when octets of it are in use. */
+  onUpstreamChunkEnd(): boolean {
+    if (this.#closed || this.#ended) return false
+    // While only the head has come, the first read is still ahead.
+    if (this.#first && (this.#inBytes > 0 || (this.#coded?.length ?? 0) > 0)) {
+      this.#first = false
+      const { decode } = this.#init.decision
+      if (this.#coded !== undefined && decode !== 'identity') {
+        const decoder = this.#openDecoder(decode)
+        for (const octets of this.#coded) decoder.write(octets)
+        this.#coded = undefined
+      }
+      this.#encodeFirst()
+    }
+    // The head waits for output that is on its way through the codings, but for nothing else.
+    if (this.#decoder === undefined && (this.#encoder === undefined || this.#encoder.idle)) this.#flush()
+    return this.#queue.length > 0 || this.#decoder !== undefined
+  }
+
+  /** The client takes octets again. */
+  onClientDrain(): void {
+    if (this.#closed) return
+    if (this.#encoder !== undefined) {
+      this.#encoder.resume()
+      return
+    }
+    this.#blocked = false
+    this.#goOn()
+  }
+
+  /** Frees everything; no call to the host follows. */
+  close(): void {
+    if (this.#closed) return
+    this.#closed = true
+    this.#queue.length = 0
+    this.#coded = undefined
+    this.#plain = undefined
+    this.#decoder?.close()
+    this.#encoder?.close()
+    this.#rewriter.abandon()
+  }
+
+  #openDecoder(decode: ContentCoding): ContentDecoder {
+    const decoder = new ContentDecoder(decode, this.#init.maxDecodedBytes, {
+      onOutput: (chunk) => {
+        this.#text(chunk)
+        if (this.#queue.length > 0) decoder.pause()
+        this.#flushIfDirect()
+      },
+      onIdle: () => {
+        // A head that waited for the first octets goes now if none are on their way.
+        if (this.#encoder === undefined || this.#encoder.idle) this.#flush()
+        if (!this.#closed) this.#host.onBodyReady()
+      },
+      onEnd: (trailingBytes) => {
+        this.trailingBytes = trailingBytes
+        this.#inputEnded = true
+        this.#pump()
+      },
+      onFault: (fault) => this.#fail(new ProxyError('E_BODY_DECODE', { detail: CODING_FAULTS[fault] })),
+    })
+    this.#decoder = decoder
+    return decoder
+  }
+
+  #openEncoder(encode: ContentCoding): ContentEncoder {
+    const encoder = new ContentEncoder(encode, {
+      onOutput: (chunk) => {
+        this.#output.writeKept(chunk)
+        if (!this.#output.flush()) encoder.pause()
+      },
+      onIdle: () => {
+        this.#blocked = false
+        this.#goOn()
+      },
+      onEnd: () => this.#finish(),
+      onFault: () => this.#fail(new ProxyError('E_BODY_ENCODE')),
+    })
+    this.#encoder = encoder
+    return encoder
+  }
+
+  /** The whole coded body came in one read. */
+  #decodeFirst(coded: readonly Uint8Array[]): void {
+    const { decode } = this.#init.decision
+    if (decode === 'identity') return
+    this.#coded = undefined
+    const body = coded.length === 1 ? coded[0] : Buffer.concat(coded)
+    const text = decodeWhole(decode, body, WHOLE_BODY_BYTES)
+    if (text === undefined) {
+      const decoder = this.#openDecoder(decode)
+      decoder.write(body)
+      decoder.end()
+      this.#first = false
+      this.#encodeFirst()
+      return
+    }
+    this.#text(text)
+    this.#inputEnded = true
+    this.#pump()
+  }
+
+  /** The body is more than one read: what waits to be encoded goes to a streaming encoder, as all that follows. */
+  #encodeFirst(): void {
+    const { encode } = this.#init.decision
+    if (encode === 'identity' || this.#encoder !== undefined) return
+    const encoder = this.#openEncoder(encode)
+    if (this.#plain === undefined) return
+    if (!encoder.write(this.#plain.subarray(0, this.#plainBytes))) this.#blocked = true
+    this.#plain = undefined
+  }
+
+  #text(chunk: Uint8Array): void {
+    this.#inBytes += chunk.length
+    if (this.#queue.length > 0) {
+      this.#queue.push(chunk)
+      return
+    }
+    const taken = this.#blocked ? 0 : this.#rewrite(chunk)
+    if (taken < chunk.length) this.#queue.push(chunk.subarray(taken))
+  }
+
+  /** Returns how many octets were taken; all of them after a failure. */
+  #rewrite(chunk: Uint8Array): number {
+    try {
+      const taken = this.#rewriter.write(chunk)
+      this.#peakHeldBytes = Math.max(this.#peakHeldBytes, this.#rewriter.heldBytes)
+      return taken
+    } catch (error) {
+      this.#failRewrite(error)
+      return chunk.length
+    }
+  }
+
+  #rewritten(piece: Uint8Array): boolean {
+    this.#outBytes += piece.length
+    let goOn = true
+    if (this.#encoder !== undefined) goOn = this.#encoder.write(piece)
+    else if (this.#init.decision.encode === 'identity') goOn = this.#output.writeBorrowed(piece)
+    else this.#collect(piece)
+    if (!goOn) this.#blocked = true
+    return goOn
+  }
+
+  /** Rewritten text of the first read, kept until it is known whether it is all. */
+  #collect(piece: Uint8Array): void {
+    const needed = this.#plainBytes + piece.length
+    if (this.#plain === undefined || this.#plain.length < needed) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(2 * needed, 4_096))
+      if (this.#plain !== undefined) grown.set(this.#plain.subarray(0, this.#plainBytes))
+      this.#plain = grown
+    }
+    this.#plain.set(piece, this.#plainBytes)
+    this.#plainBytes = needed
+    if (needed > WHOLE_BODY_BYTES) this.#encodeFirst()
+  }
+
+  /** Gives waiting text to the rewriter, and its end when there is no more. */
+  #pump(): void {
+    while (!this.#blocked && !this.#closed) {
+      const chunk = this.#queue.shift()
+      if (chunk === undefined) break
+      const taken = this.#rewrite(chunk)
+      if (taken < chunk.length) {
+        this.#queue.unshift(chunk.subarray(taken))
+        return
+      }
+    }
+    if (this.#inputEnded && !this.#ended && !this.#blocked && !this.#closed && this.#queue.length === 0) this.#endText()
+  }
+
+  #endText(): void {
+    try {
+      if (!this.#rewriter.end()) return
+    } catch (error) {
+      this.#failRewrite(error)
+      return
+    }
+    this.#ended = true
+    if (this.#encoder !== undefined) {
+      this.#encoder.end()
+      return
+    }
+    const { encode } = this.#init.decision
+    if (encode !== 'identity') {
+      this.#output.writeKept(encodeWhole(encode, this.#plain?.subarray(0, this.#plainBytes) ?? NO_OCTETS))
+    }
+    this.#finish()
+  }
+
+  #finish(): void {
+    this.#output.finish(this.#init.sendsTrailers ? changedTrailers(this.#trailers) : [])
+    this.#host.onBodyEnd()
+  }
+
+  /** After a pause: what waits goes first, then the source of more is let go on. */
+  #goOn(): void {
+    this.#pump()
+    if (this.#closed) return
+    this.#flushIfDirect()
+    if (this.#blocked || this.#queue.length > 0 || this.#ended) return
+    if (this.#decoder !== undefined) this.#decoder.resume()
+    else this.#host.onBodyReady()
+  }
+
+  #flushIfDirect(): void {
+    if (this.#encoder === undefined) this.#flush()
+  }
+
+  #flush(): void {
+    if (this.#closed || (this.#ended && this.#encoder === undefined)) return
+    if (!this.#output.flush() && this.#encoder === undefined) this.#blocked = true
+  }
+
+  #failRewrite(error: unknown): void {
+    const detail =
+      error instanceof RewriteAborted ? 'maxHeldBytes was met' : error instanceof Error ? error.message : 'a rule failed'
+    this.#fail(new ProxyError('E_REWRITE_ABORTED', { detail }))
+  }
+
+  #fail(error: ProxyError): void {
+    if (this.#closed) return
+    this.close()
+    this.#host.onBodyError(error)
+  }
+}

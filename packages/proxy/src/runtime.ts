@@ -1,0 +1,112 @@
+import type { ExchangeEvent } from '@prexy/events/exchange'
+import { parseAuthority } from '@prexy/http/authority'
+import { type ConditionSet, prepareConditions, rulesForPath } from '@prexy/http/conditions'
+import type { GateRoute } from '@prexy/http/gate-route'
+import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
+import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
+import { TimerWheel } from '@prexy/net/timer-wheel'
+import { DEFAULT_TYPES } from '@prexy/rewrite/rules'
+import type { RuleSet } from '@prexy/rewrite/rewriter'
+import { HttpDate } from './answer.ts'
+import type { Phase } from './phases.ts'
+import {
+  DEFAULT_LIMITS,
+  DEFAULT_TIMEOUTS,
+  type ProxyConfig,
+  type ProxyLimits,
+  type ProxyTimeouts,
+  type RouteConfig,
+} from './proxy-config.ts'
+import { Stage } from './response-output.ts'
+import { UpstreamPool } from './upstream-pool.ts'
+
+/** A route ready to serve. */
+export interface Route {
+  readonly name: string
+  /** Exact names, and `.example.org` for every name below; undefined: any. */
+  readonly hosts: readonly string[] | undefined
+  readonly paths: ConditionSet | undefined
+  readonly pool: UpstreamPool
+  readonly rules: RuleSet | undefined
+  readonly gate: GateRoute
+  readonly preserveHost: boolean
+  /** Whether a template may ask for request variables. */
+  readonly usesVariables: boolean
+}
+
+/** What all exchanges of one running proxy share. */
+export interface ProxyRuntime {
+  readonly routes: readonly Route[]
+  readonly wheel: TimerWheel
+  readonly timeouts: ProxyTimeouts
+  readonly limits: ProxyLimits
+  readonly requestLimits: MessageLimits
+  readonly stage: Stage
+  readonly date: HttpDate
+  /** Our name in Via; not a host name, and unlike that of any other proxy. */
+  readonly pseudonym: string
+  readonly onExchange: ((event: ExchangeEvent) => void) | undefined
+  readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
+  readonly onError: (error: Error) => void
+  lastExchangeId: number
+  lastConnectionId: number
+  /** Set by `stop`: no connection outlives its exchange. */
+  draining: boolean
+}
+
+export function createRuntime(config: ProxyConfig): ProxyRuntime {
+  const wheel = config.wheel ?? new TimerWheel()
+  const timeouts: ProxyTimeouts = { ...DEFAULT_TIMEOUTS, ...config.timeouts }
+  const limits: ProxyLimits = { ...DEFAULT_LIMITS, ...config.limits }
+  const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
+  const makeRoute = (route: RouteConfig): Route => ({
+    name: route.name,
+    hosts: route.hosts?.map((host) => host.toLowerCase().replace(/^\*/, '')),
+    paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
+    pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts }),
+    rules: route.rules,
+    gate: {
+      conditions: prepareConditions(
+        (route.rules?.rules ?? []).map(({ types, paths, status }) => ({ types: types ?? DEFAULT_TYPES, paths, status })),
+      ),
+      ruleSetHash: route.rules?.hash ?? '',
+      ignoreNoTransform: route.ignoreNoTransform ?? false,
+      lastModified: route.lastModified ?? { kind: 'remove' },
+      codings: CONTENT_CODINGS,
+    },
+    preserveHost: route.preserveHost ?? false,
+    usesVariables: route.rules?.rules.some((rule) => 'with' in rule && rule.with.includes('${')) ?? false,
+  })
+  return {
+    routes: config.routes.map(makeRoute),
+    wheel,
+    timeouts,
+    limits,
+    requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },
+    stage: new Stage(),
+    date: new HttpDate(),
+    pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
+    onExchange: config.onExchange,
+    onPhase: config.onPhase,
+    onError: config.onError ?? (() => {}),
+    lastExchangeId: 0,
+    lastConnectionId: 0,
+    draining: false,
+  }
+}
+
+/** The first route that takes the request. `authority` is that of a parsed head. */
+export function findRoute(routes: readonly Route[], authority: string | undefined, path: string): Route | undefined {
+  let host: string | undefined
+  for (const route of routes) {
+    if (route.hosts !== undefined) {
+      host ??= authority === undefined ? '' : (parseAuthority(authority)?.host ?? '')
+      const name = host
+      if (!route.hosts.some((pattern) => name === pattern || (pattern.startsWith('.') && name.endsWith(pattern)))) {
+        continue
+      }
+    }
+    if (route.paths === undefined || rulesForPath(route.paths, path) !== undefined) return route
+  }
+  return undefined
+}

@@ -1,0 +1,297 @@
+import type { ResponseHead } from '@prexy/http/message'
+import { ResponseParser } from '@prexy/http/response-parser'
+import type { MessageLimits } from '@prexy/http/limits'
+import { connect, type ConnectHandler, type Connection } from '@prexy/net/connection'
+import { Timer, type TimerWheel } from '@prexy/net/timer-wheel'
+import type { FieldList } from '@prexy/http/fields'
+import { ProxyError } from './proxy-error.ts'
+import type { ProxyTimeouts } from './proxy-config.ts'
+
+/** What an upstream connection tells the exchange that it works for. */
+export interface UpstreamUser {
+  onUpstreamConnect(): void
+  onInterim(head: ResponseHead): void
+  onResponseHead(head: ResponseHead): void
+  /** Body octets, a view of the chunk read. Returns false when reading should pause. */
+  onResponseData(data: Uint8Array): boolean
+  /** The response is complete; the connection has gone back to its pool. */
+  onResponseEnd(trailers: FieldList): void
+  /** All events of one chunk were delivered. Returns true when octets of it are still in use. */
+  onUpstreamChunkEnd(): boolean
+  /** The upstream has taken what a `write` to it returned false for. */
+  onUpstreamDrain(): void
+  /** The connection is lost or its response is refused; it is no longer this user's. */
+  onUpstreamError(error: ProxyError): void
+}
+
+/** Where a connection goes when it is free or lost. */
+export interface UpstreamHome {
+  onUpstreamFree(upstream: UpstreamConnection): void
+  onUpstreamClosed(upstream: UpstreamConnection): void
+}
+
+export interface UpstreamConnectionInit {
+  readonly host: string
+  readonly port: number
+  readonly home: UpstreamHome
+  readonly limits: MessageLimits
+  readonly wheel: TimerWheel
+  readonly timeouts: ProxyTimeouts
+}
+
+const NO_OCTETS = new Uint8Array(0)
+
+/** What the one timer of the connection is waiting for. */
+type Waiting = 'connect' | 'write' | 'headers' | 'body' | 'idle'
+
+/** One connection to an upstream: at most one request on it at a time, no pipelining. */
+export class UpstreamConnection implements ConnectHandler {
+  readonly connection: Connection
+  readonly #home: UpstreamHome
+  readonly #timeouts: ProxyTimeouts
+  readonly #parser: ResponseParser
+  readonly #timer: Timer
+  #waiting: Waiting = 'connect'
+  #user: UpstreamUser | undefined = undefined
+  #connected = false
+  #reading = false
+  #held = false
+  /** Octets read but not parsed yet, because the user paused. */
+  #rest: Uint8Array = NO_OCTETS
+  #ended = false
+  #failure: ProxyError | undefined = undefined
+  #closed = false
+  /** An octet of the current response has come. */
+  responseBegun = false
+  /** Its final head has come. */
+  #headDone = false
+  /** The current request is sent whole; kept by the user. Without that, the connection is no other request's. */
+  requestDone = true
+  /** Requests before the current one. */
+  served = 0
+  #keepAlive = true
+  /** Body octets of the current response. */
+  bodyBytes = 0
+
+  constructor(init: UpstreamConnectionInit) {
+    this.#home = init.home
+    this.#timeouts = init.timeouts
+    this.#parser = new ResponseParser(init.limits)
+    this.#timer = new Timer(init.wheel, () => this.#onTimeout())
+    this.#timer.arm(init.timeouts.upstreamConnectMs)
+    this.connection = connect({ host: init.host, port: init.port }, this)
+  }
+
+  get connected(): boolean {
+    return this.#connected
+  }
+
+  /** True while the connection can take a request. */
+  get usable(): boolean {
+    return !this.#closed && this.#failure === undefined && this.#keepAlive && !this.#ended
+  }
+
+  /** Begins a request of this user; its head and body go to `connection`. */
+  assign(user: UpstreamUser, method: string): void {
+    this.#user = user
+    this.responseBegun = false
+    this.#headDone = false
+    this.bodyBytes = 0
+    this.#parser.expect(method, false)
+    if (this.#connected) this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+  }
+
+  /** The request's last octet was written, or some were and more will come. */
+  requestMoved(): void {
+    if (!this.#connected || this.#headDone || this.#user === undefined) return
+    if (this.connection.unsentBytes > 0) this.#wait('write', this.#timeouts.upstreamWriteMs)
+    else this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+  }
+
+  /** Gives the connection up without waiting for its response. */
+  abort(): void {
+    this.#user = undefined
+    this.connection.destroy()
+  }
+
+  /** Closes a connection that no request is on. */
+  close(): void {
+    this.connection.destroy()
+  }
+
+  /** Goes on reading after `onResponseData` returned false. */
+  resume(): void {
+    if (!this.#held || this.#reading) return
+    this.#held = false
+    const rest = this.#rest
+    this.#rest = NO_OCTETS
+    this.#read(rest)
+    if (this.#held || this.#closed) return
+    if (this.#ended) this.#onEof()
+    this.connection.resume()
+  }
+
+  /** Waits in the pool. */
+  rest(): void {
+    this.#wait('idle', this.#timeouts.upstreamIdleMs)
+  }
+
+  onConnect(): void {
+    this.#connected = true
+    if (this.#user === undefined) {
+      this.#timer.disarm()
+      return
+    }
+    this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+    this.#user.onUpstreamConnect()
+  }
+
+  onData(chunk: Uint8Array): boolean {
+    if (this.#held) {
+      // Reading was paused with octets on their way: they wait behind those that are not parsed yet.
+      this.#rest = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk])
+      return true
+    }
+    return this.#read(chunk)
+  }
+
+  #read(chunk: Uint8Array): boolean {
+    const user = this.#user
+    if (user === undefined) {
+      // SECURITY: octets that nobody asked for would be taken for the next request's response (queue poisoning).
+      this.connection.destroy()
+      return false
+    }
+    this.#reading = true
+    this.responseBegun = true
+    const parser = this.#parser
+    let at = 0
+    let kept = false
+    for (;;) {
+      const event = parser.read(chunk, at)
+      at = parser.consumed
+      if (event === 'more') break
+      if (event === 'data') {
+        this.bodyBytes += parser.data.length
+        if (user.onResponseData(parser.data)) continue
+        if (this.#user !== user) break
+        // Also an empty rest is read again: it is what the response may end with.
+        this.#hold(chunk.subarray(at))
+        kept = at < chunk.length
+        break
+      }
+      if (event === 'end') {
+        const { trailers } = parser
+        this.#endResponse(at < chunk.length)
+        user.onResponseEnd(trailers)
+        break
+      }
+      if (event === 'head') {
+        this.#headDone = true
+        this.#keepAlive = parser.head.keepAlive
+        user.onResponseHead(parser.head)
+      } else if (event === 'interim') {
+        user.onInterim(parser.head)
+      } else {
+        this.#fail(new ProxyError('E_UPSTREAM_INVALID', { detail: parser.fault.reason }))
+        break
+      }
+      if (this.#user !== user) break
+    }
+    this.#reading = false
+    if (user.onUpstreamChunkEnd()) kept = true
+    if (this.#user === user && this.#headDone && !this.#held) this.#wait('body', this.#timeouts.upstreamBodyMs)
+    return kept
+  }
+
+  #hold(rest: Uint8Array): void {
+    this.#held = true
+    this.#rest = rest
+    this.connection.pause()
+    this.#timer.disarm()
+  }
+
+  /** Back to the pool, unless the connection cannot be trusted with another request. */
+  #endResponse(moreOctets: boolean): void {
+    this.#user = undefined
+    this.served++
+    this.#timer.disarm()
+    // SECURITY: what is left of a request would be read as the next one's head (request smuggling).
+    if (moreOctets || !this.requestDone) this.#keepAlive = false
+    if (this.usable) this.#home.onUpstreamFree(this)
+    else this.connection.destroy()
+  }
+
+  #fail(error: ProxyError): void {
+    this.#failure ??= error
+    const user = this.#user
+    this.#user = undefined
+    this.connection.destroy()
+    user?.onUpstreamError(error)
+  }
+
+  onEnd(): void {
+    this.#ended = true
+    // While held, octets that came before the end wait to be parsed first.
+    if (!this.#held) this.#onEof()
+  }
+
+  #onEof(): void {
+    const user = this.#user
+    if (user === undefined) {
+      this.connection.destroy()
+      return
+    }
+    const fault = this.#parser.close()
+    if (fault !== undefined) {
+      this.#fail(new ProxyError('E_UPSTREAM_ABORTED', { detail: fault.reason }))
+      return
+    }
+    this.#keepAlive = false
+    this.#endResponse(false)
+    user.onResponseEnd([])
+    user.onUpstreamChunkEnd()
+  }
+
+  onDrain(): void {
+    this.requestMoved()
+    this.#user?.onUpstreamDrain()
+  }
+
+  onClose(cause: Error | undefined): void {
+    this.#closed = true
+    this.#timer.release()
+    this.#home.onUpstreamClosed(this)
+    const user = this.#user
+    if (user === undefined) return
+    this.#user = undefined
+    user.onUpstreamError(
+      new ProxyError(this.#connected ? 'E_UPSTREAM_ABORTED' : 'E_UPSTREAM_CONNECT', { cause }),
+    )
+  }
+
+  #wait(waiting: Waiting, delayMs: number): void {
+    this.#waiting = waiting
+    this.#timer.arm(delayMs)
+  }
+
+  #onTimeout(): void {
+    switch (this.#waiting) {
+      case 'idle':
+        this.connection.destroy()
+        return
+      case 'connect':
+        this.#fail(new ProxyError('E_UPSTREAM_CONNECT_TIMEOUT', { detail: 'upstreamConnectMs passed' }))
+        return
+      case 'write':
+        this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamWriteMs passed' }))
+        return
+      case 'headers':
+        this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamHeadersMs passed' }))
+        return
+      case 'body':
+        this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamBodyMs passed' }))
+        return
+    }
+  }
+}
