@@ -82,8 +82,9 @@ export function compileRules(rules: readonly Rule[], settings: Settings): Compil
 
 export function resolveOptions(options: RuleSetOptions): Settings {
   const { compat, maxHeldBytes = DEFAULT_MAX_HELD_BYTES } = options
-  if (!Number.isInteger(maxHeldBytes) || maxHeldBytes < MIN_MAX_HELD_BYTES) {
-    throw new RangeError(`maxHeldBytes is a whole number of bytes, at least ${MIN_MAX_HELD_BYTES}`)
+  const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
+  if (!Number.isInteger(maxHeldBytes) || maxHeldBytes < least) {
+    throw new RangeError(`maxHeldBytes is a whole number of bytes, at least ${least}`)
   }
   return {
     priority: options.priority ?? 'first',
@@ -106,7 +107,7 @@ function toTokenizerRule(rule: CompiledRule): TokenizerRule {
 type Report = (problem: Omit<RuleProblem, 'rule'>) => void
 
 function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRule | undefined {
-  const max = readMax(rule, settings, report)
+  const max = readMax(rule, report)
   if ('domain' in rule) return compileDomain(rule, settings, max, report)
   const flags = readFlags(rule, settings, report)
   if (flags === undefined) return undefined
@@ -114,8 +115,7 @@ function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRu
   return compileRegex(rule, settings, max, flags, report)
 }
 
-function readMax(rule: Rule, settings: Settings, report: Report): number {
-  const byFlags = settings.compat === 'nginx' && !('domain' in rule) && !(rule.flags ?? '').includes('g')
+function readMax(rule: Rule, report: Report): number {
   if (rule.max !== undefined && (!Number.isInteger(rule.max) || rule.max < 1)) {
     report({
       code: 'E_RULE',
@@ -125,7 +125,7 @@ function readMax(rule: Rule, settings: Settings, report: Report): number {
       hint: 'write a whole number, at least 1',
     })
   }
-  return (rule.once ?? byFlags) ? 1 : (rule.max ?? Infinity)
+  return rule.once === true ? 1 : (rule.max ?? Infinity)
 }
 
 interface Flags {
@@ -139,7 +139,7 @@ function readFlags(rule: TextRule | RegexRule, settings: Settings, report: Repor
   const nginx = settings.compat === 'nginx'
   const text = (rule.flags ?? '').replaceAll(' ', '')
   const allowed = 'text' in rule ? 'i' : 'imsx'
-  const bad = [...text].find((flag) => !(allowed.includes(flag) || (nginx && 'gims'.includes(flag))))
+  const bad = [...text].find((flag) => !allowed.includes(flag))
   if (bad !== undefined) {
     report({
       code: 'E_RULE',
