@@ -157,9 +157,9 @@ export class ResponseOutput {
 
   /** Ends the response; nothing is left unflushed. */
   finish(trailers: FieldList): void {
-    if (this.#undecided) this.#framing = { kind: 'length', bytes: this.#stage.end - HEADROOM_BYTES }
-    this.#undecided = false
     const plainEnd = trailers.length === 0
+    if (this.#undecided && plainEnd) this.#framing = { kind: 'length', bytes: this.#stage.end - HEADROOM_BYTES }
+    this.#undecided = false
     if (this.#headPending || this.#stage.end > HEADROOM_BYTES) this.#sendStage(plainEnd)
     else if (plainEnd && this.#framing.kind === 'chunked') this.#send(LAST_CHUNK)
     if (!plainEnd && this.#framing.kind === 'chunked') this.#send(encodeLastChunk(trailers))
