@@ -34,7 +34,7 @@ export function createAccessLog(format: LogFormat): AccessLog {
 
 function jsonLog(): AccessLog {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: MAX_PENDING_LOG_BYTES })
-  const logger = pino({ base: null, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  const logger = pino({ base: {}, timestamp: pino.stdTimeFunctions.isoTime }, destination)
   return {
     exchange(event) {
       logger.info(exchangeFields(event), 'exchange')

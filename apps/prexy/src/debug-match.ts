@@ -29,6 +29,7 @@ export function answerMatch(question: unknown): unknown {
   }
   const found = firstMatch(regexes, options, cut(subject, listAt(fields, 'chunks')))
   if (!found.matched) return { matched: false }
+  // oxlint-disable-next-line unicorn/no-null -- JSON has no undefined, and a list must keep its places.
   return { matched: true, rule: found.rule, captures: found.captures.map((span) => span ?? null) }
 }
 

@@ -25,7 +25,8 @@ export function listAt(fields: Fields, key: string): readonly unknown[] | undefi
   const value = fields[key]
   if (value === undefined || value === null) return undefined
   if (!Array.isArray(value)) throw new QuestionError(`${key} is no list`)
-  return value
+  const list: readonly unknown[] = value
+  return list
 }
 
 /** A text of octets, one character each; undefined when it is absent. */
@@ -75,6 +76,8 @@ export function ruleText(octets: string, mode: Mode, rule: number, field: string
 export function errorAnswer(error: unknown): unknown {
   if (error instanceof QuestionError) return { error: 'E_QUESTION', message: error.message }
   if (error instanceof RuleSetError) return problemAnswer(error.problems[0])
+  // Options that the engine refuses.
+  if (error instanceof RangeError) return { error: 'E_QUESTION', message: error.message }
   throw error
 }
 

@@ -1,11 +1,16 @@
 /** `prexy debug rewrite`: what a rule set makes of a body, and what it held on the way. */
 import { decodeLatin1, encodeLatin1 } from '@prexy/bytes/latin1'
 import { decodeUtf8 } from '@prexy/bytes/utf8'
-import { explainRule, normalizeRule } from '@prexy/config/load'
-import type { RawRule } from '@prexy/config/rule-schema'
+import { parseRule } from '@prexy/config/load'
 import { RewriteAborted } from '@prexy/rewrite/rewriter'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
-import type { OverflowPolicy, Priority, Rule, RuleSetOptions } from '@prexy/rewrite/rules'
+import {
+  MIN_MAX_HELD_BYTES,
+  type OverflowPolicy,
+  type Priority,
+  type Rule,
+  type RuleSetOptions,
+} from '@prexy/rewrite/rules'
 import {
   COMPATS,
   choiceAt,
@@ -28,12 +33,12 @@ export function answerRewrite(question: unknown): unknown {
   const optionFields = fieldsOf(fields.options ?? {}, 'options', OPTION_FIELDS)
   const options = readOptions(optionFields)
   const mode = options.mode ?? 'text'
-  const rules = (listAt(fields, 'rules') ?? missing('rules')).map((rule, index) => readRule(rule, index, mode))
+  const rules = readRules(listAt(fields, 'rules') ?? missing('rules'), mode, options.compat)
   const variables = readVariables(optionFields.vars, mode)
   const chunks = (listAt(fields, 'chunks') ?? missing('chunks')).map((chunk, index) =>
     encodeLatin1(octetText(chunk, `chunks[${index}]`)),
   )
-  const set = compileRuleSet(rules, options)
+  const set = compileRuleSet(rules, { ...options, mode })
 
   const emitted: string[] = []
   const held: number[] = []
@@ -79,11 +84,13 @@ function readOptions(fields: Fields): RuleSetOptions {
   const compat = choiceAt(fields, 'compat', COMPATS)
   const overflow = choiceAt(fields, 'overflow', POLICIES)
   const maxHeldBytes = fields.maxHeldBytes ?? undefined
+  // replace_filter knows limits down to nothing.
+  const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
   if (
     maxHeldBytes !== undefined &&
-    (typeof maxHeldBytes !== 'number' || !Number.isSafeInteger(maxHeldBytes) || maxHeldBytes < 4)
+    (typeof maxHeldBytes !== 'number' || !Number.isSafeInteger(maxHeldBytes) || maxHeldBytes < least)
   ) {
-    throw new QuestionError(`maxHeldBytes is ${JSON.stringify(maxHeldBytes)}, not a whole number from 4`)
+    throw new QuestionError(`maxHeldBytes is ${JSON.stringify(maxHeldBytes)}, not a whole number from ${least}`)
   }
   return {
     ...(priority === undefined ? {} : { priority }),
@@ -94,20 +101,40 @@ function readOptions(fields: Fields): RuleSetOptions {
   }
 }
 
-function readRule(value: unknown, index: number, mode: Mode): Rule {
-  const problems = explainRule(value)
-  if (problems.length > 0) {
-    const { path, message, hint } = problems[0]
-    throw new QuestionError(
-      `rules[${index}]${path === '' ? '' : `.${path}`}: ${message}${hint === undefined ? '' : `; ${hint}`}`,
-    )
+function readRules(values: readonly unknown[], mode: Mode, compat: 'nginx' | undefined): readonly Rule[] {
+  const rules = values.map((value, index) => readRule(value, index, mode, compat))
+  if (compat === undefined || rules.some((rule) => flagsOf(rule).includes('g'))) return rules
+  // Where no rule speaks of `g`, `once` alone says how often; the engine would otherwise take a missing `g` for it.
+  return rules.map((rule) => ({ once: false, ...rule }))
+}
+
+function readRule(value: unknown, index: number, mode: Mode, compat: 'nginx' | undefined): Rule {
+  const parsed = parseRule(compat === 'nginx' ? withoutGlobalFlag(value) : value)
+  if (parsed.rule === undefined) {
+    const { path, message, hint } = parsed.problems[0]
+    const where = `rules[${index}]${path === '' ? '' : `.${path}`}`
+    throw new QuestionError(`${where}: ${message}${hint === undefined ? '' : `; ${hint}`}`)
   }
-  const rule = normalizeRule(value as RawRule)
+  const { rule } = parsed
   const read = (text: string, field: string): string =>
     ruleText(octetText(text, `rules[${index}].${field}`), mode, index, field)
-  if ('text' in rule) return { ...rule, text: read(rule.text, 'text'), with: read(rule.with, 'with') }
-  if ('regex' in rule) return { ...rule, regex: read(rule.regex, 'regex'), with: read(rule.with, 'with') }
-  return { ...rule, domain: read(rule.domain, 'domain'), to: read(rule.to, 'to') }
+  if ('domain' in rule) return { ...rule, domain: read(rule.domain, 'domain'), to: read(rule.to, 'to') }
+  const flags = flagsOf(value)
+  const own = flags === '' ? {} : { flags }
+  if ('text' in rule) return { ...rule, ...own, text: read(rule.text, 'text'), with: read(rule.with, 'with') }
+  return { ...rule, ...own, regex: read(rule.regex, 'regex'), with: read(rule.with, 'with') }
+}
+
+function flagsOf(rule: unknown): string {
+  const hasFlags = typeof rule === 'object' && rule !== null && 'flags' in rule
+  return hasFlags && typeof rule.flags === 'string' ? rule.flags : ''
+}
+
+/** replace_filter's `g` is no flag of the configuration, where `once` says it. */
+function withoutGlobalFlag(rule: unknown): unknown {
+  const flags = flagsOf(rule)
+  if (typeof rule !== 'object' || rule === null || !flags.includes('g')) return rule
+  return { ...rule, flags: flags.replaceAll('g', '') }
 }
 
 function readVariables(value: unknown, mode: Mode): Record<string, string> | undefined {

@@ -139,9 +139,9 @@ function addReplaceCommand(program: Command): void {
   command.action(async (files: string[], flags: ReplaceFlags & RewriteFlags) => {
     rules.finish()
     if (rules.entries.length === 0) throw new CommandError('no rules; add --text a --with b, or --rules rules.yaml')
-    const { compileSourcedRules, readRuleEntries } = await import('./rule-source.ts')
+    const { compileRuleEntries } = await import('./rule-source.ts')
     const { replaceFiles } = await import('./replace.ts')
-    const set = compileSourcedRules(await readRuleEntries(rules.entries), rewriteOptions(flags))
+    const set = await compileRuleEntries(rules.entries, rewriteOptions(flags))
     const inPlace = flags.inPlace === true ? '' : flags.inPlace
     process.exitCode = await replaceFiles(set, files, {
       inPlace,

@@ -52,7 +52,7 @@ export function configurationReference(example: string): string {
     'A rules file, as `--rules` takes it, is the list below `rules` on its own.',
   ]
   for (const { title, description, fields } of configurationSections()) {
-    parts.push(`## ${title}`, description, fieldTable(fields, defaults))
+    parts.push(`## ${title}`, ...(description === `${title}.` ? [] : [description]), fieldTable(fields, defaults))
   }
   return `${parts.join('\n\n')}\n`
 }
@@ -68,8 +68,7 @@ function fieldTable(fields: readonly FieldReference[], defaults: ReadonlyMap<str
 
 function formatDefault(value: unknown): string {
   if (value === Number.POSITIVE_INFINITY) return 'no limit'
-  if (typeof value === 'object') return ''
-  return `\`${String(value)}\``
+  return typeof value === 'string' || typeof value === 'number' ? `\`${value}\`` : ''
 }
 
 function cell(text: string): string {
@@ -82,7 +81,7 @@ export function commandLineReference(): string {
   const parts = [
     GENERATED,
     '# Command line',
-    'From a clone: `npx --no prexy ...`. Options may stand anywhere after the command; `--` ends them.',
+    'From a clone: `npx --no prexy ...`. Options stand anywhere behind their command; `--` ends them.',
     'Exit codes: 0 it worked; 1 it worked and the answer is no (`replace --fail-if-none`); 2 it did not work.',
     'Colours and progress bars appear on a terminal only; `NO_COLOR` turns colours off, `FORCE_COLOR` on.',
     ...commandSections(program, 'prexy', true),

@@ -83,7 +83,7 @@ async function filterFile(set: RuleSet, input: string, options: ReplaceOptions, 
 async function* readPieces(handle: FileHandle): AsyncGenerator<Uint8Array> {
   const buffer = new Uint8Array(PIECE_BYTES)
   for (;;) {
-    const { bytesRead } = await handle.read(buffer, 0, buffer.length, null)
+    const { bytesRead } = await handle.read(buffer)
     if (bytesRead === 0) return
     yield buffer.subarray(0, bytesRead)
   }
@@ -129,7 +129,7 @@ async function flush(gather: GatherSink, output: Output): Promise<void> {
 function writeToStdout(bytes: Uint8Array): Promise<void> {
   return new Promise((resolve) => {
     process.stdout.write(bytes, (error) => {
-      if (error === null || error === undefined) resolve()
+      if (!(error instanceof Error)) resolve()
     })
   })
 }
@@ -182,7 +182,7 @@ function fileOutput(target: FileHandle): Output {
     async write(bytes) {
       let written = 0
       while (written < bytes.length) {
-        written += (await target.write(bytes, written, bytes.length - written, null)).bytesWritten
+        written += (await target.write(bytes, written)).bytesWritten
       }
     },
   }

@@ -4,36 +4,28 @@ import { decodeUtf8, encodeUtf8 } from '@prexy/bytes/utf8'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import {
   type ConfigRule,
-  explainRule,
   loadRules,
   locateFinding,
-  normalizeRule,
+  parseRule,
   type RuleFinding,
   type RuleList,
 } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem } from '@prexy/config/problem'
-import type { RawRule } from '@prexy/config/rule-schema'
 import type { YamlSource } from '@prexy/config/yaml-source'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
-import { compileRuleSet } from '@prexy/rewrite/rule-set'
-import { type Rule, RuleSetError } from '@prexy/rewrite/rules'
+import { compileRuleSet, resolveOptions } from '@prexy/rewrite/rule-set'
+import { type Rule, type RuleProblem, RuleSetError } from '@prexy/rewrite/rules'
 import { CommandError } from './exit-codes.ts'
 import { readText } from './read-text.ts'
 import { type OptionRule, type RuleEntry, ruleFromOptions } from './rule-options.ts'
 import { printable } from './terminal.ts'
 
-export interface SourcedRules {
-  readonly rules: readonly ConfigRule[]
-  /** A finding as one text for a person, with the place of the rule. */
-  describe(finding: RuleFinding): string
-}
-
 type Origin =
   | { readonly kind: 'option'; readonly rule: OptionRule }
   | { readonly kind: 'file'; readonly source: YamlSource; readonly list: RuleList; readonly index: number }
 
-/** Reads the rules that the command line names; throws a CommandError that lists everything wrong with them. */
-export async function readRuleEntries(entries: readonly RuleEntry[]): Promise<SourcedRules> {
+/** Compiles the rules that the command line names; throws a CommandError that lists everything wrong with them. */
+export async function compileRuleEntries(entries: readonly RuleEntry[], options: RewriteOptions): Promise<RuleSet> {
   const rules: ConfigRule[] = []
   const origins: Origin[] = []
   const faults: string[] = []
@@ -49,34 +41,27 @@ export async function readRuleEntries(entries: readonly RuleEntry[]): Promise<So
       }
       continue
     }
-    const raw = ruleFromOptions(entry.rule)
-    const problems = explainRule(raw)
-    if (problems.length > 0) {
-      faults.push(...problems.map((problem) => describeOption(entry.rule, { ...problem, field: problem.path })))
+    const parsed = parseRule(ruleFromOptions(entry.rule))
+    if (parsed.rule === undefined) {
+      faults.push(...parsed.problems.map((problem) => describeOption(entry.rule, { ...problem, field: problem.path })))
     } else {
-      rules.push(normalizeRule(raw as RawRule))
+      rules.push(parsed.rule)
       origins.push({ kind: 'option', rule: entry.rule })
     }
   }
-  if (faults.length > 0) throw new CommandError(faults.join('\n'))
-  return {
-    rules,
-    describe(finding) {
-      const origin = origins[finding.rule]
-      if (origin.kind === 'option') return describeOption(origin.rule, finding)
-      return formatProblem(locateFinding(origin.source, origin.list, { ...finding, rule: origin.index }, 'error'))
-    },
+  const describe = (problem: RuleProblem): string => {
+    const origin = origins[problem.rule]
+    if (origin.kind === 'option') return describeOption(origin.rule, problem)
+    return formatProblem(locateFinding(origin.source, origin.list, { ...problem, rule: origin.index }, 'error'))
   }
-}
-
-/** Compiles rules; throws a CommandError that lists everything wrong with them. */
-export function compileSourcedRules(sourced: SourcedRules, options: RewriteOptions): RuleSet {
   try {
-    return compileRuleSet(toEngineRules(sourced.rules, options), options)
+    const set = compileRuleSet(toEngineRules(rules, options), options)
+    if (faults.length === 0) return set
   } catch (error) {
     if (!(error instanceof RuleSetError)) throw error
-    throw new CommandError(error.problems.map((problem) => sourced.describe(problem)).join('\n'))
+    faults.push(...error.problems.map(describe))
   }
+  throw new CommandError(faults.join('\n'))
 }
 
 /** The set, or undefined with the reasons in `problems`. */
@@ -87,8 +72,8 @@ export function compileRuleList(
   try {
     const set = compileRuleSet(toEngineRules(list.rules, list.options), list.options)
     const problems = set.unbounded.map(({ rule, message }) => {
-      const limit = `at ${set.options.maxHeldBytes} bytes overflow: ${set.options.overflow} acts`
-      const hint = `${limit}; name what may stand between, like [^<]*, to end it sooner`
+      const limit = `overflow: ${set.options.overflow} at ${set.options.maxHeldBytes} bytes`
+      const hint = `give its repeats an upper bound, like [0-9]{1,12}, or expect ${limit}`
       return locateFinding(source, list, { rule, field: 'regex', at: undefined, message, hint }, 'warning')
     })
     return { set, problems }
@@ -98,10 +83,14 @@ export function compileRuleList(
   }
 }
 
-/** In octet mode a rule stands for the octets of its UTF-8 form, as it would in a file that is read as octets. */
+/**
+ * In octet mode a rule stands for the octets of its UTF-8 form, as it would in a file that is read as octets. The
+ * configuration has no flag `g`: `once` says how often, in every mode.
+ */
 function toEngineRules(rules: readonly ConfigRule[], options: RewriteOptions): readonly Rule[] {
-  if (options.mode !== 'octet') return rules
-  return rules.map((rule) => {
+  const explicit = options.compat === 'nginx' ? rules.map((rule) => ({ once: false, ...rule })) : rules
+  if (resolveOptions(options).mode !== 'octet') return explicit
+  return explicit.map((rule) => {
     if ('text' in rule) return { ...rule, text: octets(rule.text), with: octets(rule.with) }
     if ('regex' in rule) return { ...rule, regex: octets(rule.regex), with: octets(rule.with) }
     return rule

@@ -12,7 +12,7 @@ import { CommandError, EXIT_OK } from './exit-codes.ts'
 import type { LogFormat } from './program.ts'
 import { readText } from './read-text.ts'
 import type { RuleEntry } from './rule-options.ts'
-import { compileRuleList, compileSourcedRules, readRuleEntries } from './rule-source.ts'
+import { compileRuleEntries, compileRuleList } from './rule-source.ts'
 import { stylesFor } from './terminal.ts'
 
 /** How long exchanges under way may go on after the first signal, unless the configuration says otherwise. */
@@ -27,7 +27,6 @@ export async function serveOrigin(
   log: LogFormat | undefined,
 ): Promise<number> {
   const loaded = configFromValue({ upstream: url, ...listenField(listen), ...(log === undefined ? {} : { log }) })
-  const sourced = await readRuleEntries(entries)
   if (loaded.value === undefined) {
     throw new CommandError(
       loaded.problems
@@ -38,7 +37,7 @@ export async function serveOrigin(
         .join('\n'),
     )
   }
-  const set = compileSourcedRules(sourced, options)
+  const set = await compileRuleEntries(entries, options)
   return await runServer(loaded.value, () => set, Date.now())
 }
 

@@ -1,12 +1,12 @@
 /** What a terminal is told apart from a file or a pipe by: colours and progress. */
 
 export interface Styles {
-  bold(text: string): string
-  dim(text: string): string
-  red(text: string): string
-  green(text: string): string
-  yellow(text: string): string
-  cyan(text: string): string
+  readonly bold: (text: string) => string
+  readonly dim: (text: string) => string
+  readonly red: (text: string) => string
+  readonly green: (text: string) => string
+  readonly yellow: (text: string) => string
+  readonly cyan: (text: string) => string
 }
 
 const PLAIN: Styles = { bold: same, dim: same, red: same, green: same, yellow: same, cyan: same }

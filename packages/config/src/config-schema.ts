@@ -108,24 +108,26 @@ const connectionCount = z.int().min(1).max(65_535)
 
 const upstreamSchema: z.ZodType<string | RawUpstream> = z.union([
   upstreamUrl,
-  z.strictObject({
-    url: upstreamUrl.describe('Scheme, host and port of the origin server, `http://127.0.0.1:9000`.'),
-    maxConnections: connectionCount
-      .exactOptional()
-      .describe('Connections to this upstream at one time; more requests wait.'),
-    maxIdleConnections: z
-      .int()
-      .min(0)
-      .max(65_535)
-      .exactOptional()
-      .describe('Connections that are kept for later requests; 0 closes each after its response.'),
-    maxWaiting: z
-      .int()
-      .min(0)
-      .max(1_000_000)
-      .exactOptional()
-      .describe('Requests that may wait for a connection; one more is answered 503.'),
-  }),
+  z
+    .strictObject({
+      url: upstreamUrl.describe('Scheme, host and port of the origin server, `http://127.0.0.1:9000`.'),
+      maxConnections: connectionCount
+        .exactOptional()
+        .describe('Connections to this upstream at one time; more requests wait.'),
+      maxIdleConnections: z
+        .int()
+        .min(0)
+        .max(65_535)
+        .exactOptional()
+        .describe('Connections that are kept for later requests; 0 closes each after its response.'),
+      maxWaiting: z
+        .int()
+        .min(0)
+        .max(1_000_000)
+        .exactOptional()
+        .describe('Requests that may wait for a connection; one more is answered 503.'),
+    })
+    .describe('An upstream and how much it is asked for at one time.'),
 ])
 
 /** How a rule set is run, for the whole file or one route. */
@@ -143,14 +145,16 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
       .exactOptional()
       .describe(
         '`text`: patterns match characters of UTF-8. `octet`: patterns match single bytes; a rule stands for the bytes ' +
-          'of its UTF-8 form.',
+          'of its UTF-8 form. With `compat: nginx` it is `octet` unless said otherwise.',
       ),
     maxHeldBytes: z
       .int()
-      .min(4)
+      .min(0)
       .max(1_073_741_824)
       .exactOptional()
-      .describe('How many bytes of one response may wait for the end of a possible match.'),
+      .describe(
+        'How many bytes of one response may wait for the end of a possible match: at least 4, and with `compat: nginx` at least 0.',
+      ),
     overflow: z
       .enum(['skip', 'passthrough', 'abort'])
       .exactOptional()

@@ -146,15 +146,19 @@ export function loadRules(text: string, file: string): Loaded<readonly ConfigRul
   return { value, problems: sortProblems(problems), source, ruleLists: [list] }
 }
 
-/** What is wrong with one rule that is not in any file, as `path: message; hint` parts; empty when it is well-formed. */
-export function explainRule(
+/** One rule that is not in any file. */
+export function parseRule(
   rule: unknown,
-): { readonly path: string; readonly message: string; readonly hint: string | undefined }[] {
-  return explainAgainst(ruleSchema, rule).map(withoutPlace)
+):
+  | { readonly rule: ConfigRule; readonly problems: readonly [] }
+  | { readonly rule: undefined; readonly problems: readonly Pick<ConfigProblem, 'path' | 'message' | 'hint'>[] } {
+  const parsed = ruleSchema.safeParse(rule)
+  if (parsed.success) return { rule: normalizeRule(parsed.data), problems: [] }
+  return { rule: undefined, problems: explainAgainst(ruleSchema, rule).map(withoutPlace) }
 }
 
 /** A well-formed rule with its conditions as lists. */
-export function normalizeRule(raw: RawRule): ConfigRule {
+function normalizeRule(raw: RawRule): ConfigRule {
   const { types, paths, status, ...rest } = raw
   return {
     ...rest,
@@ -273,6 +277,9 @@ function ruleListOf(rules: readonly RawRule[], options: RewriteOptions, base: Co
   return { rules: rules.map(normalizeRule), options, paths: rules.map((_, index) => [...base, index]) }
 }
 
+/** Below this, a limit has a meaning in `compat: nginx` only. */
+const MIN_HELD_BYTES = 4
+
 interface CrossProblem {
   readonly severity: ConfigProblem['severity']
   readonly path: ConfigPath
@@ -293,6 +300,15 @@ function crossCheck(raw: RawConfig): CrossProblem[] {
     const { port } = upstreamOf(upstream)
     const urlPath = typeof upstream === 'string' ? path : [...path, 'url']
     if (port < 1 || port > 65_535) report('error', urlPath, `there is no port ${port}`, 'ports go from 1 to 65535')
+  }
+  const rewrites: [ConfigPath, RewriteOptions][] = [[['rewrite'], raw.rewrite]]
+  for (const [index, { rewrite }] of raw.routes.entries()) {
+    if (rewrite?.maxHeldBytes !== undefined)
+      rewrites.push([['routes', index, 'rewrite'], { ...raw.rewrite, ...rewrite }])
+  }
+  for (const [path, { maxHeldBytes = MIN_HELD_BYTES, compat }] of rewrites) {
+    if (maxHeldBytes >= MIN_HELD_BYTES || compat === 'nginx') continue
+    report('error', [...path, 'maxHeldBytes'], `${maxHeldBytes} is too small`, `the least is ${MIN_HELD_BYTES}`)
   }
   const seenAddresses = new Set<string>()
   for (const [index, address] of listOf(raw.listen).entries()) {

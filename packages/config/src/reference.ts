@@ -26,11 +26,23 @@ export interface SectionReference {
 export function configurationSections(): readonly SectionReference[] {
   const top = sectionOf('The file', '', configSchema)
   const rules = Object.entries(RULE_KINDS).map(([kind, schema]) => sectionOf(`Rules: ${kind}`, 'rules[]', schema))
+  const [first, ...others] = rules
+  const common = first.fields.filter((field) =>
+    others.every((rule) => rule.fields.some((one) => one.name === field.name)),
+  )
   return [
     top,
     sectionOf('An upstream with limits', 'upstream', mappingIn(schemaAtPath('upstream'))),
     sectionOf('Routes', 'routes[]', mappingIn(schemaAtPath('routes'))),
-    ...rules,
+    ...rules.map((rule) => ({
+      ...rule,
+      fields: rule.fields.filter((field) => !common.some((one) => one.name === field.name)),
+    })),
+    {
+      title: 'Rules: when and how often',
+      description: 'Every rule may say these. They are decided once per response; a rule without them always applies.',
+      fields: common,
+    },
     sectionOf('How rules are applied', 'rewrite', rewriteOptionsSchema),
     sectionOf('Timeouts', 'timeouts', schemaAtPath('timeouts')),
     sectionOf('Limits', 'limits', schemaAtPath('limits')),
@@ -70,11 +82,12 @@ function descriptionOf(schema: Schema): string {
 }
 
 function schemaAtPath(...path: readonly string[]): Schema {
-  let schema = unwrapped(configSchema)
+  let schema: Schema = configSchema
   for (const step of path) {
-    if (!(schema instanceof z.ZodObject)) throw new Error(`${path.join('.')} leads nowhere`)
-    const shape: Readonly<Record<string, Schema>> = schema.shape
-    schema = unwrapped(shape[step])
+    const mapping = unwrapped(schema)
+    if (!(mapping instanceof z.ZodObject)) throw new Error(`${path.join('.')} leads nowhere`)
+    const shape: Readonly<Record<string, Schema>> = mapping.shape
+    schema = shape[step]
   }
   return schema
 }

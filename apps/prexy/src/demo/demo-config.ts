@@ -14,11 +14,11 @@ rules:
     subdomains: keep
 
   # A pattern with groups: EUR 14.50 becomes 14,50 \u20ac.
-  - regex: 'EUR (\\d+)\\.(\\d\\d)\\b'
+  - regex: 'EUR (\\d{1,6})\\.(\\d\\d)\\b'
     with: '$1,$2 \u20ac'
 
   # Statistics go to another account.
-  - regex: 'UA-\\d+-\\d+'
+  - regex: 'UA-\\d{1,12}-\\d{1,4}'
     with: UA-99-1
 
   # Another colour, in style sheets and drawings only.

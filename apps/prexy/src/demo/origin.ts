@@ -1,7 +1,6 @@
 /** The demo shop's own web server: what stands behind prexy, with no idea of it. */
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { createHash } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
@@ -51,7 +50,8 @@ export async function startDemoOrigin(port: number): Promise<DemoOrigin> {
     }
   })
   await listen(server, port)
-  const address = server.address() as AddressInfo
+  const address = server.address()
+  if (typeof address !== 'object' || !address) throw new Error('the demo origin has no port')
   return {
     port: address.port,
     requests,
