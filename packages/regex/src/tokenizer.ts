@@ -695,9 +695,11 @@ export class TokenStream {
     const { words } = tokenizer
     if (tokenizer.options.nginx && words[LIMIT_HELD_ONLY] === 1) {
       // Checked at the end of the write: remember the parse up to here and go on.
+      // An empty match right here belongs to what follows.
+      const ownEdges = tokenizer.stateOf(words[ROW]).head === 'forced' ? 1 : 0
       const from = this.edgeAt(words[EDGE_HEAD])
       this.exceeded = {
-        edges: words.slice(from, from + (words[EDGE_COUNT] - words[EDGE_HEAD]) * EDGE_WORDS),
+        edges: words.slice(from, from + (words[EDGE_COUNT] - words[EDGE_HEAD] - ownEdges) * EDGE_WORDS),
         textFrom: this.firstTextPosition(),
       }
       words[LIMIT_HELD_ONLY] = 0
@@ -747,8 +749,8 @@ export class TokenStream {
     // Matches whose text is held, and all that was read after them, go out unchanged.
     const edges = exceeded.edges.slice()
     for (let i = 0; i < edges.length; i += EDGE_WORDS) {
-      const held = edges[i] >= exceeded.textFrom || (edges[i + 3] & MATCH_NEEDS_TEXT) !== 0
-      if (held) edges[i + 3] |= MATCH_KEEPS_TEXT
+      const needed = edges[i] >= exceeded.textFrom || (edges[i + 3] & MATCH_NEEDS_TEXT) !== 0
+      if (needed && edges[i + 1] > edges[i]) edges[i + 3] |= MATCH_KEEPS_TEXT
     }
     words.set(edges, this.edgeAt(words[EDGE_HEAD]))
     words[EDGE_COUNT] = words[EDGE_HEAD] + edges.length / EDGE_WORDS
