@@ -37,12 +37,15 @@ function endOfName(text: string): number {
 }
 
 /** Letters, digits and `-._~!$&'()*+,;=`; the comma is left out, since `a, b` in Host is two hosts. */
-const NAME_CHARACTERS = new Set("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+;=")
+const NAME_CHARACTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._~!$&'()*+;="
+/** By character code; nothing above US-ASCII. */
+const IN_NAME: Uint8Array = new Uint8Array(128)
+for (let i = 0; i < NAME_CHARACTERS.length; i++) IN_NAME[NAME_CHARACTERS.charCodeAt(i)] = 1
 
 /** `reg-name` or IPv4address. */
 function isRegName(host: string): boolean {
   for (let i = 0; i < host.length; i++) {
-    if (NAME_CHARACTERS.has(host[i])) continue
+    if (IN_NAME[host.charCodeAt(i)] === 1) continue
     if (host[i] !== '%' || !isHexDigit(host, i + 1) || !isHexDigit(host, i + 2)) return false
     i += 2
   }

@@ -1,4 +1,4 @@
-import type { FieldList } from './fields.ts'
+import { type FieldList, type NameSet, nameSet, setHasName } from './fields.ts'
 import { HeadSection } from './head-section.ts'
 import type { MessageLimits } from './limits.ts'
 import type { BodyFraming } from './message.ts'
@@ -22,7 +22,7 @@ const NO_FIELDS: FieldList = []
 /** Hexadecimal digits of a chunk size, leading zeros too. */
 const MAX_CHUNK_SIZE_DIGITS = 16
 /** Fields that would change where the message ends or goes, had they come earlier. */
-const FORBIDDEN_TRAILERS: ReadonlySet<string> = new Set(['content-length', 'transfer-encoding', 'host', 'trailer'])
+const FORBIDDEN_TRAILERS: NameSet = nameSet(['content-length', 'transfer-encoding', 'host', 'trailer'])
 
 /**
  * Finds the body in the octets after a head and takes the framing off (RFC 9112 §6 and §7). Data is handed on as
@@ -223,7 +223,7 @@ export class BodyReader {
     if (section.fieldCount > 0) {
       const fields = section.fields(section.decode())
       for (let i = 0; i < fields.length; i += 2) {
-        if (FORBIDDEN_TRAILERS.has(fields[i].toLowerCase())) {
+        if (setHasName(FORBIDDEN_TRAILERS, fields[i])) {
           return this.#refuse('trailer-forbidden', offset + section.marks[2 * i])
         }
       }

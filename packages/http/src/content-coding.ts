@@ -1,4 +1,4 @@
-import { type FieldList, joinedValue, listElements, splitOutsideQuotes } from './fields.ts'
+import { type FieldList, joinedValue, listElements, trimBlanks } from './fields.ts'
 
 /** Content codings that can be decoded and made. `zstd` only where the runtime has it. */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
@@ -9,26 +9,51 @@ export const BASE_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate']
 /** What Content-Encoding says: one coding of ours, nothing (also `identity`), or something to leave alone. */
 export type ContentCoding = Coding | 'identity' | 'unknown' | 'stacked'
 
-/** Weights by coding, lower case. */
-interface AcceptEncoding {
-  readonly weights: ReadonlyMap<string, number>
-}
+/** Weights from 0, not acceptable, to 1; undefined where the client did not say. */
+type AcceptEncoding = { [name in Coding | 'identity' | '*']: number | undefined }
 
 /**
- * RFC 9110 §12.5.3. An element whose weight does not parse is left out. No field at all would allow every coding; it
- * is read as identity only, since such clients cannot decode in practice.
+ * RFC 9110 §12.5.3. An element whose weight does not parse is left out, and the first word on a coding counts. No field
+ * at all would allow every coding; it is read as identity only, since such clients cannot decode in practice.
  */
 function parseAcceptEncoding(fields: FieldList): AcceptEncoding {
-  const weights = new Map<string, number>()
-  const value = joinedValue(fields, 'accept-encoding')
-  if (value === undefined) return { weights }
-  for (const element of listElements(value)) {
-    const [name, ...parameters] = splitOutsideQuotes(element, ';')
-    const weight = parameters.length === 0 ? 1 : parseWeight(parameters[0])
-    const coding = canonicalCoding(name)
-    if (weight !== undefined && !weights.has(coding)) weights.set(coding, weight)
+  const accepted: AcceptEncoding = {
+    gzip: undefined,
+    deflate: undefined,
+    br: undefined,
+    zstd: undefined,
+    identity: undefined,
+    '*': undefined,
   }
-  return { weights }
+  const value = joinedValue(fields, 'accept-encoding')
+  if (value === undefined) return accepted
+  for (const element of listElements(value)) {
+    const end = element.indexOf(';')
+    const name = knownName(end < 0 ? element : trimBlanks(element.slice(0, end)))
+    if (name === undefined || accepted[name] !== undefined) continue
+    accepted[name] = end < 0 ? 1 : parseWeight(trimBlanks(element.slice(end + 1)))
+  }
+  return accepted
+}
+
+function knownName(name: string): keyof AcceptEncoding | undefined {
+  switch (name.toLowerCase()) {
+    case 'gzip':
+    case 'x-gzip':
+      return 'gzip'
+    case 'deflate':
+      return 'deflate'
+    case 'br':
+      return 'br'
+    case 'zstd':
+      return 'zstd'
+    case 'identity':
+      return 'identity'
+    case '*':
+      return '*'
+    default:
+      return undefined
+  }
 }
 
 /** `q=` with at most three decimals (RFC 9110 §12.4.2). */
@@ -42,21 +67,14 @@ function parseWeight(parameter: string): number | undefined {
   return weight <= 1 ? weight : undefined
 }
 
-function canonicalCoding(name: string): string {
-  const lowerName = name.toLowerCase()
-  return lowerName === 'x-gzip' ? 'gzip' : lowerName
-}
-
-/** 0 means not acceptable. */
 function weightOf(accepted: AcceptEncoding, coding: Coding | 'identity'): number {
-  return accepted.weights.get(coding) ?? accepted.weights.get('*') ?? (coding === 'identity' ? 1 : 0)
+  return accepted[coding] ?? accepted['*'] ?? (coding === 'identity' ? 1 : 0)
 }
 
 /** Codings the client accepts, the client's favourite first, ours where it has none. */
 function acceptedCodings(accepted: AcceptEncoding, available: readonly Coding[]): Coding[] {
-  return available
-    .filter((coding) => weightOf(accepted, coding) > 0)
-    .sort((a, b) => weightOf(accepted, b) - weightOf(accepted, a))
+  const codings = available.filter((coding) => weightOf(accepted, coding) > 0)
+  return codings.sort((a, b) => weightOf(accepted, b) - weightOf(accepted, a))
 }
 
 /**
@@ -83,11 +101,12 @@ export function contentCoding(responseFields: FieldList, available: readonly Cod
   const value = joinedValue(responseFields, 'content-encoding')
   if (value === undefined) return 'identity'
   const codings = listElements(value)
-    .map(canonicalCoding)
+    .map((coding) => coding.toLowerCase())
     .filter((coding) => coding !== 'identity' && coding !== 'none')
   if (codings.length === 0) return 'identity'
   if (codings.length > 1) return 'stacked'
-  return available.find((coding) => coding === codings[0]) ?? 'unknown'
+  const name = codings[0] === 'x-gzip' ? 'gzip' : codings[0]
+  return available.find((coding) => coding === name) ?? 'unknown'
 }
 
 /**

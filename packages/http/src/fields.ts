@@ -6,15 +6,39 @@ import { TEXT_OCTET, TOKEN_OCTET } from './octets.ts'
  */
 export type FieldList = readonly string[]
 
-/** Whether `name` is `lowerName` in any case. */
-function isNamed(name: string, lowerName: string): boolean {
-  return name.length === lowerName.length && (name === lowerName || name.toLowerCase() === lowerName)
+/** Whether `name` is `lowerName` in any case. The first letter is looked at before a lower-case copy is made. */
+export function isNamed(name: string, lowerName: string): boolean {
+  return (
+    name.length === lowerName.length &&
+    (name.charCodeAt(0) | 0x20) === lowerName.charCodeAt(0) &&
+    (name === lowerName || name.toLowerCase() === lowerName)
+  )
+}
+
+/** Names in lower case by their length, so that most names are told apart without a lower-case copy. */
+export type NameSet = readonly (readonly string[] | undefined)[]
+
+/** The names begin with a letter. */
+export function nameSet(lowerNames: Iterable<string>): NameSet {
+  const byLength: string[][] = []
+  for (const name of lowerNames) {
+    byLength[name.length] ??= []
+    byLength[name.length].push(name)
+  }
+  return byLength
+}
+
+export function setHasName(names: NameSet, name: string): boolean {
+  const candidates = names[name.length]
+  if (candidates === undefined) return false
+  for (const candidate of candidates) if (isNamed(name, candidate)) return true
+  return false
 }
 
 /** Value of the first line of that name. */
 export function fieldValue(fields: FieldList, lowerName: string): string | undefined {
-  for (let at = 0; at < fields.length; at += 2) if (isNamed(fields[at], lowerName)) return fields[at + 1]
-  return undefined
+  const at = indexOfField(fields, lowerName, 0)
+  return at < 0 ? undefined : fields[at + 1]
 }
 
 /** Values of all lines of that name, in order; Set-Cookie and the like stay separate. */
@@ -33,24 +57,29 @@ export function joinedValue(fields: FieldList, lowerName: string): string | unde
 /** Puts the value on the first line of that name and removes the others, or appends a line. Changes `fields`. */
 export function setField(fields: string[], name: string, value: string): void {
   const lowerName = name.toLowerCase()
-  let kept = 0
-  let placed = false
-  for (let at = 0; at < fields.length; at += 2) {
-    const named = isNamed(fields[at], lowerName)
-    if (named && placed) continue
-    fields[kept] = fields[at]
-    fields[kept + 1] = named ? value : fields[at + 1]
-    kept += 2
-    placed ||= named
+  const at = indexOfField(fields, lowerName, 0)
+  if (at < 0) {
+    fields.push(name, value)
+    return
   }
-  fields.length = kept
-  if (!placed) fields.push(name, value)
+  fields[at + 1] = value
+  removeFrom(fields, lowerName, at + 2)
 }
 
 /** Removes every line of that name. Changes `fields`. */
 export function removeField(fields: string[], lowerName: string): void {
-  let kept = 0
-  for (let at = 0; at < fields.length; at += 2) {
+  removeFrom(fields, lowerName, 0)
+}
+
+function indexOfField(fields: FieldList, lowerName: string, start: number): number {
+  for (let at = start; at < fields.length; at += 2) if (isNamed(fields[at], lowerName)) return at
+  return -1
+}
+
+function removeFrom(fields: string[], lowerName: string, start: number): void {
+  let kept = indexOfField(fields, lowerName, start)
+  if (kept < 0) return
+  for (let at = kept + 2; at < fields.length; at += 2) {
     if (isNamed(fields[at], lowerName)) continue
     fields[kept] = fields[at]
     fields[kept + 1] = fields[at + 1]
@@ -60,16 +89,16 @@ export function removeField(fields: string[], lowerName: string): void {
 }
 
 /** A copy without the lines of these names. */
-export function withoutFields(fields: FieldList, lowerNames: ReadonlySet<string>): string[] {
+export function withoutFields(fields: FieldList, names: NameSet): string[] {
   const kept: string[] = []
   for (let at = 0; at < fields.length; at += 2) {
-    if (!lowerNames.has(fields[at].toLowerCase())) kept.push(fields[at], fields[at + 1])
+    if (!setHasName(names, fields[at])) kept.push(fields[at], fields[at + 1])
   }
   return kept
 }
 
 /** RFC 9110 §7.6.1 and §11.7, framing, and the h2c upgrade's settings (smuggling). */
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
+const HOP_BY_HOP_NAMES: readonly string[] = [
   'connection',
   'content-length',
   'http2-settings',
@@ -82,13 +111,14 @@ const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'trailer',
   'transfer-encoding',
   'upgrade',
-])
+]
+const HOP_BY_HOP: NameSet = nameSet(HOP_BY_HOP_NAMES)
 
 /**
  * SECURITY: a client that lists one of these in Connection would have us take away what the origin decides by, such as
  * the address we add (CVE-2026-33805 in a sibling). RFC 9110 §7.6.1 forbids to list fields meant for all recipients.
  */
-const ESSENTIALS: ReadonlySet<string> = new Set([
+const ESSENTIAL_NAMES: readonly string[] = [
   'age',
   'authorization',
   'cache-control',
@@ -117,7 +147,8 @@ const ESSENTIALS: ReadonlySet<string> = new Set([
   'www-authenticate',
   'x-real-ip',
   'x-request-id',
-])
+]
+const CONNECTION_CANNOT_NAME: NameSet = nameSet(['close', ...HOP_BY_HOP_NAMES, ...ESSENTIAL_NAMES])
 
 /**
  * A copy of what may travel on: without Connection and what it names, the other hop-by-hop fields, Content-Length and
@@ -125,27 +156,30 @@ const ESSENTIALS: ReadonlySet<string> = new Set([
  * Host, Authorization, Cookie, X-Forwarded-* and the like.
  */
 export function endToEndFields(fields: FieldList): string[] {
-  let named: Set<string> | undefined
-  for (let at = 0; at < fields.length; at += 2) {
-    if (!isNamed(fields[at], 'connection')) continue
-    for (const element of listElements(fields[at + 1])) {
-      const option = element.toLowerCase()
-      if (ESSENTIALS.has(option) || option.startsWith('x-forwarded-') || HOP_BY_HOP.has(option)) continue
-      named ??= new Set()
-      named.add(option)
+  const kept = withoutFields(fields, HOP_BY_HOP)
+  let named: string[] | undefined
+  for (const value of fieldValues(fields, 'connection')) {
+    for (const element of listElements(value)) {
+      if (isForwardedAlways(element)) continue
+      named ??= []
+      named.push(element.toLowerCase())
     }
   }
-  const kept = withoutFields(fields, HOP_BY_HOP)
-  return named === undefined ? kept : withoutFields(kept, named)
+  return named === undefined ? kept : withoutFields(kept, nameSet(named))
+}
+
+/** Whether naming this in Connection has no effect: what is removed anyway counts, `close` and `keep-alive` too. */
+function isForwardedAlways(option: string): boolean {
+  return setHasName(CONNECTION_CANNOT_NAME, option) || option.toLowerCase().startsWith('x-forwarded-')
 }
 
 /**
  * What a recipient would have to have known before the body: framing, routing, authentication, cookies, caching and
  * how to read the content (RFC 9110 §6.5.1).
  */
-const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
-  ...HOP_BY_HOP,
-  ...ESSENTIALS,
+const NOT_IN_TRAILERS: NameSet = nameSet([
+  ...HOP_BY_HOP_NAMES,
+  ...ESSENTIAL_NAMES,
   'accept-ranges',
   'content-disposition',
   'expect',
@@ -157,8 +191,10 @@ const NOT_IN_TRAILERS: ReadonlySet<string> = new Set([
 export function endToEndTrailers(trailers: FieldList): string[] {
   const kept: string[] = []
   for (let at = 0; at < trailers.length; at += 2) {
-    const name = trailers[at].toLowerCase()
-    if (!NOT_IN_TRAILERS.has(name) && !name.startsWith('x-forwarded-')) kept.push(trailers[at], trailers[at + 1])
+    const name = trailers[at]
+    if (!setHasName(NOT_IN_TRAILERS, name) && !name.toLowerCase().startsWith('x-forwarded-')) {
+      kept.push(name, trailers[at + 1])
+    }
   }
   return kept
 }
@@ -179,6 +215,7 @@ export function listHasToken(value: string, lowerToken: string): boolean {
 /** The parts between `separator`s, trimmed; separators within a quoted string do not count. */
 export function splitOutsideQuotes(value: string, separator: string): string[] {
   if (!value.includes(separator)) return [trimBlanks(value)]
+  if (!value.includes('"')) return value.split(separator).map(trimBlanks)
   const parts: string[] = []
   let start = 0
   let quoted = false
@@ -198,6 +235,7 @@ export function splitOutsideQuotes(value: string, separator: string): string[] {
 export function trimBlanks(text: string): string {
   let start = 0
   let end = text.length
+  if (end === 0 || (text.charCodeAt(0) > 0x20 && text.charCodeAt(end - 1) > 0x20)) return text
   while (start < end && isBlank(text, start)) start++
   while (end > start && isBlank(text, end - 1)) end--
   return text.slice(start, end)

@@ -1,4 +1,4 @@
-import { type FieldList, listElements, splitOutsideQuotes } from './fields.ts'
+import { type FieldList, isNamed, listElements, splitOutsideQuotes } from './fields.ts'
 import type { WireFaultCode } from './wire-fault.ts'
 
 /**
@@ -37,31 +37,30 @@ export function gatherFraming(fields: FieldList): FramingFields {
   }
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at]
-    // PERF: only names of these lengths are worth a lower-case copy; see test/parse.bench.ts.
     switch (name.length) {
       case 4:
-        if (name.toLowerCase() === 'host') {
+        if (isNamed(name, 'host')) {
           found.hostCount++
           found.hostAt = at
         }
         break
       case 6:
-        if (name.toLowerCase() === 'expect') found.expectAt = at
+        if (isNamed(name, 'expect')) found.expectAt = at
         break
       case 7:
-        if (name.toLowerCase() === 'upgrade') found.upgradeAt = at
+        if (isNamed(name, 'upgrade')) found.upgradeAt = at
         break
       case 10:
-        if (name.toLowerCase() === 'connection') gatherConnection(found, fields[at + 1])
+        if (isNamed(name, 'connection')) gatherConnection(found, fields[at + 1])
         break
       case 14:
-        if (name.toLowerCase() === 'content-length') {
+        if (isNamed(name, 'content-length')) {
           found.contentLengthCount++
           found.contentLengthAt = at
         }
         break
       case 17:
-        if (name.toLowerCase() === 'transfer-encoding') {
+        if (isNamed(name, 'transfer-encoding')) {
           found.transferEncodingCount++
           found.transferEncodingAt = at
         }
@@ -73,10 +72,9 @@ export function gatherFraming(fields: FieldList): FramingFields {
 
 function gatherConnection(found: FramingFields, value: string): void {
   for (const element of listElements(value)) {
-    const option = element.toLowerCase()
-    if (option === 'close') found.close = true
-    else if (option === 'keep-alive') found.keepAlive = true
-    else if (option === 'upgrade') found.connectionUpgrade = true
+    if (isNamed(element, 'close')) found.close = true
+    else if (isNamed(element, 'keep-alive')) found.keepAlive = true
+    else if (isNamed(element, 'upgrade')) found.connectionUpgrade = true
   }
 }
 

@@ -110,9 +110,10 @@ export class HeadSection {
     const available = base + Math.min(this.end, this.limit)
     let at = base + this.scan
     let seen = this.seen
-    while (at < available && TEXT_OCTET[buffer[at]] !== 0) {
-      seen |= buffer[at]
-      at++
+    for (; at < available; at++) {
+      const octet = buffer[at]
+      if (TEXT_OCTET[octet] === 0) break
+      seen |= octet
     }
     this.seen = seen
     this.scan = at - base

@@ -8,6 +8,8 @@ import {
   joinedValue,
   listElements,
   listHasToken,
+  type NameSet,
+  nameSet,
   removeField,
   setField,
   trimBlanks,
@@ -216,7 +218,10 @@ function typeAskedFor(request: RequestParts): string | undefined {
 }
 
 /** Digests of what the origin sent (RFC 9530, RFC 3230, RFC 1864). */
-const DIGESTS: ReadonlySet<string> = new Set(['content-md5', 'digest', 'content-digest', 'repr-digest'])
+const DIGEST_NAMES: readonly string[] = ['content-md5', 'digest', 'content-digest', 'repr-digest']
+const DIGESTS: NameSet = nameSet(DIGEST_NAMES)
+/** The origin's ranges are none of ours. */
+const DIGESTS_AND_RANGES: NameSet = nameSet([...DIGEST_NAMES, 'accept-ranges'])
 
 /** Trailers of a changed body: end-to-end, without digests of what the origin sent. */
 export function changedTrailers(trailers: FieldList): string[] {
@@ -228,8 +233,7 @@ export function changedTrailers(trailers: FieldList): string[] {
  * `Vary: Accept-Encoding`, no digests, ranges or dates of the origin's. Content-Encoding is left to the caller.
  */
 export function changedResponseFields(response: FieldList, route: GateRoute): string[] {
-  const fields = withoutFields(endToEndFields(response), DIGESTS)
-  removeField(fields, 'accept-ranges')
+  const fields = withoutFields(endToEndFields(response), DIGESTS_AND_RANGES)
   const tag = fieldValue(fields, 'etag')
   if (tag !== undefined) {
     const derived = deriveEntityTag(tag, route.ruleSetHash)

@@ -1,6 +1,6 @@
 import { encodeLatin1 } from '@prexy/bytes/latin1'
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { endToEndFields } from '../src/fields.ts'
 import { DEFAULT_RESPONSE_LIMITS } from '../src/limits.ts'
 import { ResponseParser } from '../src/response-parser.ts'
@@ -10,8 +10,10 @@ import { forward, hostile, readRequests } from './hostile.ts'
 import { REQUESTS } from './request-corpus.ts'
 import { RESPONSES } from './response-corpus.ts'
 
-/** Runs per property, well below a second each. */
-const RUNS = 1_500
+const long = process.env['PREXY_LONG'] !== undefined
+/** Runs per property; `npm run test:long` makes 60,000, the figure a change of the parsers should be tried with. */
+const RUNS = long ? 60_000 : 1_500
+vi.setConfig({ testTimeout: long ? 600_000 : 30_000 })
 
 /** Cuts at any places, given as shares of the length. */
 const shares = fc.array(fc.nat(999), { maxLength: 12 })
@@ -20,7 +22,7 @@ function cutsAt(length: number, places: readonly number[]): Cuts {
   return places.map((place) => Math.floor((place * length) / 1_000)).sort((a, b) => a - b)
 }
 
-describe('requests, whatever they hold', () => {
+describe(`requests, whatever they hold (${RUNS} each)`, () => {
   test('are read or refused, the same at every cut, and nothing is thrown', () => {
     fc.assert(
       fc.property(hostile(REQUESTS), shares, (raw, places) => {
@@ -46,7 +48,7 @@ describe('requests, whatever they hold', () => {
   })
 })
 
-describe('responses, whatever they hold', () => {
+describe(`responses, whatever they hold (${RUNS} each)`, () => {
   const asked = fc.record({ method: fc.constantFrom('GET', 'HEAD'), upgrade: fc.boolean() })
 
   test('are read or refused, the same at every cut, and nothing is thrown', () => {

@@ -1,6 +1,6 @@
 import { decodeLatin1, encodeLatin1 } from '@prexy/bytes/latin1'
 import fc from 'fast-check'
-import { endToEndTrailers, withoutFields } from '../src/fields.ts'
+import { endToEndTrailers, nameSet, withoutFields } from '../src/fields.ts'
 import type { GateRoute } from '../src/gate-route.ts'
 import { DEFAULT_REQUEST_LIMITS } from '../src/limits.ts'
 import { RequestParser } from '../src/request-parser.ts'
@@ -119,7 +119,7 @@ export function readRequests(octets: Uint8Array): ReadRequest[] {
     requests.push({
       method,
       path,
-      fields: ['Host', authority, ...withoutFields(upstream.fields, new Set(['host']))],
+      fields: ['Host', authority, ...withoutFields(upstream.fields, nameSet(['host']))],
       body,
       trailers: endToEndTrailers(parser.trailers),
     })

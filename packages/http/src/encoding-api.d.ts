@@ -2,3 +2,6 @@
 declare class TextDecoder {
   decode(input: Uint8Array): string
 }
+declare class TextEncoder {
+  encode(input: string): Uint8Array
+}
