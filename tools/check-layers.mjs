@@ -31,7 +31,7 @@ const SOURCE_FILE = /\.(?:ts|mts|tsx|js|mjs)$/
 
 /**
  * @typedef {{ folder: string, name: string, dependencies: readonly string[], devDependencies: readonly string[] }} Workspace
- * @typedef {{ file: string, specifier: string }} Import
+ * @typedef {{ file: string, specifier: string, isType: boolean }} Import
  */
 
 /**
@@ -161,14 +161,16 @@ function checkPackageCycles(workspaces) {
 }
 
 /**
+ * A type may point back at the file that makes it; code may not, because then the order of imports decides what works.
+ *
  * @param {string} root
  * @param {readonly Import[]} imports
  */
 function checkFileCycles(root, imports) {
   /** @type {Map<string, string[]>} */
   const edges = new Map()
-  for (const { file, specifier } of imports) {
-    if (!specifier.startsWith('.')) continue
+  for (const { file, specifier, isType } of imports) {
+    if (isType || !specifier.startsWith('.')) continue
     const target = relative(root, resolve(root, dirname(file), specifier))
     edges.set(file, [...(edges.get(file) ?? []), target])
   }
@@ -214,7 +216,8 @@ function checkFolderNames(root) {
 }
 
 /**
- * The tools boot a bare clone: outside their tests nothing but Node and themselves.
+ * The tools boot a bare clone: outside their tests nothing but Node and themselves. Generators run after a build and may
+ * read what was built.
  *
  * @param {string} root
  * @param {readonly string[]} rootDevDependencies
@@ -222,6 +225,7 @@ function checkFolderNames(root) {
 function checkTools(root, rootDevDependencies) {
   if (!existsSync(join(root, 'tools'))) return []
   return importsBelow(root, 'tools').flatMap(({ file, specifier }) => {
+    if (file.startsWith('tools/generate-') && specifier.includes('/dist/')) return []
     if (specifier.startsWith('.')) return checkRelative(root, 'tools', file, specifier) ?? []
     if (specifier.startsWith('node:')) return []
     if (file.startsWith('tools/test/') && rootDevDependencies.includes(packageName(specifier))) return []
@@ -263,7 +267,7 @@ function importsBelow(root, folder) {
   return filesBelow(root, folder)
     .filter((file) => SOURCE_FILE.test(file) && !file.endsWith('.generated.ts'))
     .filter((file) => !file.startsWith('packages/regex/src/kernel/'))
-    .flatMap((file) => importsOf(readFileSync(join(root, file), 'utf8')).map((specifier) => ({ file, specifier })))
+    .flatMap((file) => importsOf(readFileSync(join(root, file), 'utf8')).map((found) => ({ file, ...found })))
 }
 
 /**
@@ -271,13 +275,16 @@ function importsBelow(root, folder) {
  * begin of a line, where the formatter puts them, so that text in comments and strings is not mistaken for one.
  *
  * @param {string} source
- * @returns {string[]}
+ * @returns {{ specifier: string, isType: boolean }[]} `isType`: gone once compiled
  */
 export function importsOf(source) {
   const code = source.replace(/^\s*(?:\/\/|\/?\*).*$/gm, '')
   const statement = /^(?:import|export)\b(?:[\w\s{},*$]|type\b)*?(?:from\s*)?(['"])([^'"\n]+)\1/gm
   const dynamic = /\bimport\(\s*(['"])([^'"\n]+)\1/g
-  return [...code.matchAll(statement), ...code.matchAll(dynamic)].map((match) => match[2])
+  return [...code.matchAll(statement), ...code.matchAll(dynamic)].map((match) => ({
+    specifier: match[2],
+    isType: /^(?:import|export)\s+type\b/.test(match[0]),
+  }))
 }
 
 /** @param {string} specifier */
