@@ -27,11 +27,17 @@ function parseAcceptEncoding(fields: FieldList): AcceptEncoding {
   }
   const value = joinedValue(fields, 'accept-encoding')
   if (value === undefined) return accepted
-  for (const element of listElements(value)) {
-    const end = element.indexOf(';')
-    const name = knownName(end < 0 ? element : trimBlanks(element.slice(0, end)))
-    if (name === undefined || accepted[name] !== undefined) continue
-    accepted[name] = end < 0 ? 1 : parseWeight(trimBlanks(element.slice(end + 1)))
+  // No parameter here is a quoted string, so every comma separates.
+  for (let start = 0; start < value.length; ) {
+    const comma = value.indexOf(',', start)
+    const end = comma < 0 ? value.length : comma
+    const semicolon = value.indexOf(';', start)
+    const nameEnd = semicolon < 0 || semicolon > end ? end : semicolon
+    const name = knownName(trimBlanks(value.slice(start, nameEnd)))
+    if (name !== undefined && accepted[name] === undefined) {
+      accepted[name] = nameEnd === end ? 1 : parseWeight(trimBlanks(value.slice(nameEnd + 1, end)))
+    }
+    start = end + 1
   }
   return accepted
 }
@@ -71,10 +77,17 @@ function weightOf(accepted: AcceptEncoding, coding: Coding | 'identity'): number
   return accepted[coding] ?? accepted['*'] ?? (coding === 'identity' ? 1 : 0)
 }
 
-/** Codings the client accepts, the client's favourite first, ours where it has none. */
-function acceptedCodings(accepted: AcceptEncoding, available: readonly Coding[]): Coding[] {
-  const codings = available.filter((coding) => weightOf(accepted, coding) > 0)
-  return codings.sort((a, b) => weightOf(accepted, b) - weightOf(accepted, a))
+/** The client's favourite of our codings, the first of ours among equals. */
+function favourite(accepted: AcceptEncoding, available: readonly Coding[]): Coding | undefined {
+  let best: Coding | undefined
+  let bestWeight = 0
+  for (const coding of available) {
+    const weight = weightOf(accepted, coding)
+    if (weight <= bestWeight) continue
+    best = coding
+    bestWeight = weight
+  }
+  return best
 }
 
 /**
@@ -85,10 +98,11 @@ function acceptedCodings(accepted: AcceptEncoding, available: readonly Coding[])
 export function upstreamAcceptEncoding(requestFields: FieldList, available: readonly Coding[]): string {
   const accepted = parseAcceptEncoding(requestFields)
   const identityForbidden = weightOf(accepted, 'identity') === 0
-  const elements = acceptedCodings(accepted, available).map((coding) => {
+  const elements: string[] = []
+  for (const coding of available) {
     const weight = weightOf(accepted, coding)
-    return weight === 1 ? coding : `${coding};q=${weight}`
-  })
+    if (weight > 0) elements.push(weight === 1 ? coding : `${coding};q=${weight}`)
+  }
   if (elements.length === 0) {
     return identityForbidden ? (joinedValue(requestFields, 'accept-encoding') ?? 'identity') : 'identity'
   }
@@ -120,7 +134,7 @@ export function outputCoding(
 ): Coding | 'identity' {
   const accepted = parseAcceptEncoding(requestFields)
   if (weightOf(accepted, upstream) > 0) return upstream
-  const best = acceptedCodings(accepted, available).at(0)
+  const best = favourite(accepted, available)
   if (best !== undefined) return best
   return weightOf(accepted, 'identity') > 0 ? 'identity' : upstream
 }

@@ -27,8 +27,8 @@ describe('what the upstream is asked for', () => {
     ['compress, sdch', 'identity'],
     ['gzip;q=0', 'identity'],
     ['gzip;q=0.000, br', 'br'],
-    ['br;q=0.5, gzip', 'gzip, br;q=0.5'],
-    ['deflate;q=0.9, gzip;q=0.1', 'deflate;q=0.9, gzip;q=0.1'],
+    ['br;q=0.5, gzip', 'br;q=0.5, gzip'],
+    ['deflate;q=0.9, gzip;q=0.1', 'gzip;q=0.1, deflate;q=0.9'],
     ['*', 'br, gzip, deflate'],
     ['*;q=0', '*;q=0'],
     ['br;q=0, *', 'gzip, deflate'],
@@ -40,6 +40,8 @@ describe('what the upstream is asked for', () => {
     ['gzip;q=1.0', 'gzip'],
     ['gzip;Q=0.5', 'gzip;q=0.5'],
     ['gzip ; q=0.5', 'gzip;q=0.5'],
+    [',gzip,, br ,', 'br, gzip'],
+    ['gzip;, br', 'br'],
     ['gzip;q=0, gzip', 'identity'],
   ]
   test.each(cases)('%j', (accept, expected) => {
@@ -90,6 +92,7 @@ describe('what the client gets', () => {
     ['gzip', 'br', 'gzip'],
     ['gzip;q=0.5, br', 'gzip', 'gzip'],
     ['br;q=0.5, deflate', 'gzip', 'deflate'],
+    ['br;q=0.5, deflate;q=0.5', 'gzip', 'br'],
     ['identity', 'gzip', 'identity'],
     ['gzip;q=0', 'gzip', 'identity'],
     ['*', 'br', 'br'],
