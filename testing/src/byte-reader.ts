@@ -28,8 +28,9 @@ export class ByteReader {
         this.#buffered = this.#buffered.length === 0 ? chunk : Buffer.concat([this.#buffered, chunk])
         this.#wake?.()
       })
-      // When data and RST arrive together, libuv reports an end of file; a reset connection has no peer any more.
-      socket.on('end', () => finish(socket.remoteAddress === undefined ? 'reset' : 'end'))
+      // When data and RST arrive together, libuv reports an end of file; a reset connection has no peer any more, one
+      // whose peer ended its side has, as long as ours is open.
+      socket.on('end', () => finish(socket.remoteAddress === undefined && !socket.writableEnded ? 'reset' : 'end'))
       socket.on('error', () => finish('reset'))
       socket.on('close', () => finish('reset'))
     })

@@ -1,7 +1,15 @@
 /** An HTTP/1.x client on a bare socket, for what a proper client would not send, accept or show. */
 
 import { connect, type Socket } from 'node:net'
-import { ByteReader, parseHead, type PeerEnd, type RawBody, type RawMessage, readChunked, readLength } from './byte-reader.ts'
+import {
+  ByteReader,
+  parseHead,
+  type PeerEnd,
+  type RawBody,
+  type RawMessage,
+  readChunked,
+  readLength,
+} from './byte-reader.ts'
 
 export interface RawResponse extends RawMessage, RawBody {
   readonly status: number

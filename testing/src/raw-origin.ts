@@ -1,7 +1,15 @@
 /** An origin server on bare sockets that does what a test's script says, proper or not. */
 
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { ByteReader, parseHead, type PeerEnd, type RawBody, type RawMessage, readChunked, readLength } from './byte-reader.ts'
+import {
+  ByteReader,
+  parseHead,
+  type PeerEnd,
+  type RawBody,
+  type RawMessage,
+  readChunked,
+  readLength,
+} from './byte-reader.ts'
 
 export interface RawRequest extends RawMessage, RawBody {
   readonly method: string
@@ -44,13 +52,13 @@ export async function startRawOrigin(script: (connection: OriginConnection) => P
   const open = new Set<Socket>()
   const requests: RawRequest[] = []
   let connections = 0
-  let failure: unknown
+  let failure: Error | undefined
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     open.add(socket)
     socket.on('close', () => open.delete(socket))
     const connection = wrap(socket, ++connections, requests)
     script(connection).catch((error: unknown) => {
-      failure ??= error
+      failure ??= error instanceof Error ? error : new Error(String(error))
       socket.destroy()
     })
   })

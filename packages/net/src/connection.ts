@@ -251,8 +251,9 @@ export function connect(options: ConnectOptions, handler: ConnectHandler): Conne
   socket.once('connect', () => handler.onConnect())
   socket.on('end', () => {
     // When data and RST arrive together, libuv reports the reset as an end of file. A connection that was reset has no
-    // peer any more, one that was half-closed has.
-    if (socket.remoteAddress === undefined && !socket.destroyed) connection.loseTo(resetByPeer())
+    // peer any more; one whose peer ended its side has, as long as ours is open.
+    const reset = socket.remoteAddress === undefined && !socket.writableEnded
+    if (reset && !socket.destroyed) connection.loseTo(resetByPeer())
     else connection.handler.onEnd()
   })
   return connection

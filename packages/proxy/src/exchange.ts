@@ -3,12 +3,15 @@
  * response. The client's connection and the upstream's call in; this object holds the state between them.
  */
 
+import { type BodyTreatment, EXCHANGE_EVENT_VERSION, type ExchangeOutcome } from '@prexy/events/exchange'
 import {
-  type BodyTreatment,
-  EXCHANGE_EVENT_VERSION,
-  type ExchangeOutcome,
-} from '@prexy/events/exchange'
-import { endToEndFields, endToEndTrailers, type FieldList, fieldValue, joinedValue, listHasToken } from '@prexy/http/fields'
+  endToEndFields,
+  endToEndTrailers,
+  type FieldList,
+  fieldValue,
+  joinedValue,
+  listHasToken,
+} from '@prexy/http/fields'
 import { decide, type GateDecision } from '@prexy/http/gate'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
@@ -259,7 +262,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     return this.request.minorVersion === 0 ? CLOSE : CHUNKED
   }
 
-  #beginRewrite(route: Route, decision: Extract<GateDecision, { readonly action: 'rewrite' }>, head: ResponseHead): void {
+  #beginRewrite(
+    route: Route,
+    decision: Extract<GateDecision, { readonly action: 'rewrite' }>,
+    head: ResponseHead,
+  ): void {
     const { rules } = route
     if (rules === undefined) throw new Error('the gate rewrites only where there are rules')
     this.#body = new RewriteBody(this, this.#client.output, {

@@ -98,7 +98,6 @@ export interface CodeInfo {
   readonly text: string
 }
 
-
 export interface ProxyErrorInit {
   /** One clause for events and logs; never sent to the client. */
   readonly detail?: string | undefined

@@ -344,7 +344,11 @@ export class RewriteBody {
 
   #failRewrite(error: unknown): void {
     const detail =
-      error instanceof RewriteAborted ? 'maxHeldBytes was met' : error instanceof Error ? error.message : 'a rule failed'
+      error instanceof RewriteAborted
+        ? 'maxHeldBytes was met'
+        : error instanceof Error
+          ? error.message
+          : 'a rule failed'
     this.#fail(new ProxyError('E_REWRITE_ABORTED', { detail }))
   }
 

@@ -67,7 +67,11 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     rules: route.rules,
     gate: {
       conditions: prepareConditions(
-        (route.rules?.rules ?? []).map(({ types, paths, status }) => ({ types: types ?? DEFAULT_TYPES, paths, status })),
+        (route.rules?.rules ?? []).map(({ types, paths, status }) => ({
+          types: types ?? DEFAULT_TYPES,
+          paths,
+          status,
+        })),
       ),
       ruleSetHash: route.rules?.hash ?? '',
       ignoreNoTransform: route.ignoreNoTransform ?? false,

@@ -61,7 +61,8 @@ export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
     if (clients.size > 0) {
       await new Promise<void>((resolve) => {
         const deadline = setTimeout(() => {
-          for (const client of clients) client.abort(new ProxyError('E_SHUTDOWN', { detail: 'the deadline of stop passed' }))
+          for (const client of clients)
+            client.abort(new ProxyError('E_SHUTDOWN', { detail: 'the deadline of stop passed' }))
         }, deadlineMs)
         onEmpty = () => {
           clearTimeout(deadline)

@@ -126,6 +126,10 @@ export class UpstreamConnection implements ConnectHandler {
     const rest = this.#rest
     this.#rest = NO_OCTETS
     this.#read(rest)
+    this.#readOn()
+  }
+
+  #readOn(): void {
     if (this.#held || this.#closed) return
     if (this.#ended) this.#onEof()
     this.connection.resume()
@@ -265,9 +269,7 @@ export class UpstreamConnection implements ConnectHandler {
     const user = this.#user
     if (user === undefined) return
     this.#user = undefined
-    user.onUpstreamError(
-      new ProxyError(this.#connected ? 'E_UPSTREAM_ABORTED' : 'E_UPSTREAM_CONNECT', { cause }),
-    )
+    user.onUpstreamError(new ProxyError(this.#connected ? 'E_UPSTREAM_ABORTED' : 'E_UPSTREAM_CONNECT', { cause }))
   }
 
   #wait(waiting: Waiting, delayMs: number): void {

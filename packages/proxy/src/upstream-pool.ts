@@ -103,7 +103,14 @@ export class UpstreamPool implements UpstreamHome {
 
   #open(): UpstreamConnection {
     const { config, limits, wheel, timeouts } = this.#init
-    const upstream = new UpstreamConnection({ host: config.host, port: config.port, home: this, limits, wheel, timeouts })
+    const upstream = new UpstreamConnection({
+      host: config.host,
+      port: config.port,
+      home: this,
+      limits,
+      wheel,
+      timeouts,
+    })
     this.#all.add(upstream)
     return upstream
   }

@@ -7,24 +7,24 @@ const HTML = 'Content-Type: text/html'
 const rules = [{ text: 'needle', with: 'pin' }]
 
 describe('the phases', () => {
-  const phasesOf = (it: Setup, exchange: number): string => (it.phases.get(exchange) ?? []).join(' ')
+  const phasesOf = (setup: Setup, exchange: number): string => (setup.phases.get(exchange) ?? []).join(' ')
 
   it('of a success, on a new and on a kept connection', async () => {
-    await using it = await setUp({ script: answering(() => plainResponse('ok')) })
-    const client = await it.connect()
+    await using setup = await setUp({ script: answering(() => plainResponse('ok')) })
+    const client = await setup.connect()
     await client.get('/')
     await client.get('/')
-    await it.event(2)
-    expect(phasesOf(it, 1)).toBe(
+    await setup.event(2)
+    expect(phasesOf(setup, 1)).toBe(
       'request-head route upstream-selected request-sent upstream-connected response-head response-body response-end response-sent end',
     )
-    expect(phasesOf(it, 2)).toBe(
+    expect(phasesOf(setup, 2)).toBe(
       'request-head route upstream-selected upstream-connected request-sent response-head response-body response-end response-sent end',
     )
   })
 
   it('of a retry after a kept connection turned out dead', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send(plainResponse(`from ${connection.number}`))
@@ -37,55 +37,55 @@ describe('the phases', () => {
         }
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     expect((await client.get('/')).body.toString()).toBe('from 1')
     expect((await client.get('/')).body.toString()).toBe('from 2')
-    expect(phasesOf(it, 2)).toBe(
+    expect(phasesOf(setup, 2)).toBe(
       'request-head route upstream-selected upstream-connected request-sent retry upstream-selected request-sent upstream-connected response-head response-body response-end response-sent end',
     )
-    expect(it.events[1].outcome).toBe('completed')
+    expect(setup.events[1].outcome).toBe('completed')
   })
 
   it('of a client abort', async () => {
     const ends: string[] = []
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         ends.push(await connection.ended)
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('upstream-connected')
+    await setup.reached('upstream-connected')
     client.destroy()
-    expect((await it.event(1)).outcome).toBe('client-aborted')
-    expect(phasesOf(it, 1)).toBe(
+    expect((await setup.event(1)).outcome).toBe('client-aborted')
+    expect(phasesOf(setup, 1)).toBe(
       'request-head route upstream-selected request-sent upstream-connected client-aborted end',
     )
     while (ends.length === 0) await new Promise(setImmediate)
   })
 
   it('of an upstream reset within the body', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome')
-        await it.reached('response-body')
+        await setup.reached('response-body')
         connection.reset()
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     const response = await client.get('/')
     expect([response.complete, response.body.toString()]).toEqual([false, 'some'])
-    expect(phasesOf(it, 1)).toBe(
+    expect(phasesOf(setup, 1)).toBe(
       'request-head route upstream-selected request-sent upstream-connected response-head response-body upstream-failed end',
     )
   })
 
   it('of an answer of our own', async () => {
-    await using it = await setUp({ script: answering(() => plainResponse('')), route: { hosts: ['other.test'] } })
-    await (await it.connect()).get('/')
-    expect(phasesOf(it, 1)).toBe('request-head answered end')
+    await using setup = await setUp({ script: answering(() => plainResponse('')), route: { hosts: ['other.test'] } })
+    await (await setup.connect()).get('/')
+    expect(phasesOf(setup, 1)).toBe('request-head answered end')
   })
 })
 
@@ -98,16 +98,16 @@ describe('a retry', () => {
   }
 
   it('is not made for POST', async () => {
-    await using it = await setUp({ script: dyingOnSecond })
-    const client = await it.connect()
+    await using setup = await setUp({ script: dyingOnSecond })
+    const client = await setup.connect()
     await client.get('/')
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\n\r\n')
     expect((await client.readResponse()).status).toBe(502)
-    expect(it.events[1].outcome).toBe('upstream-aborted')
+    expect(setup.events[1].outcome).toBe('upstream-aborted')
   })
 
   it('is not made once an octet of a response has come', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send(plainResponse('first'))
@@ -116,14 +116,14 @@ describe('a retry', () => {
         connection.end()
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.get('/')
     expect((await client.get('/')).status).toBe(502)
-    expect(it.origin.connections).toBe(1)
+    expect(setup.origin.connections).toBe(1)
   })
 
   it('is not made on a new connection, and made once only', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         if (connection.number === 1) {
           await connection.readRequest()
@@ -133,16 +133,16 @@ describe('a retry', () => {
         connection.destroy()
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.get('/')
     expect((await client.get('/')).status).toBe(502)
-    expect(it.origin.connections).toBe(2)
+    expect(setup.origin.connections).toBe(2)
     expect((await client.get('/')).status).toBe(502)
-    expect(it.origin.connections).toBe(3)
+    expect(setup.origin.connections).toBe(3)
   })
 
   it('is not needed for a connection that the origin closed in time', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send(plainResponse('once'))
@@ -150,7 +150,7 @@ describe('a retry', () => {
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     for (let i = 0; i < 10; i++) expect((await client.get('/')).body.toString()).toBe('once')
   })
 })
@@ -166,7 +166,7 @@ describe('an upstream that breaks off', () => {
   it.each(bodies)('a body %s is never taken for whole, rewritten or not', async (_name, octets) => {
     for (const ending of endings) {
       for (const withRules of [[], rules]) {
-        await using it = await setUp({
+        await using setup = await setUp({
           rules: withRules,
           script: async (connection) => {
             await connection.readRequest()
@@ -174,18 +174,18 @@ describe('an upstream that breaks off', () => {
             connection[ending]()
           },
         })
-        const outcome = await (await it.connect()).get('/').then(
+        const outcome = await (await setup.connect()).get('/').then(
           (response) => (response.status === 502 ? 'refused' : response.complete ? 'clean' : 'broken'),
           () => 'broken',
         )
         expect([ending, withRules.length, outcome]).not.toEqual([ending, withRules.length, 'clean'])
-        expect((await it.event(1)).outcome).toBe('upstream-aborted')
+        expect((await setup.event(1)).outcome).toBe('upstream-aborted')
       }
     }
   })
 
   it('with RST a body that lasts until the close is a reset for the client, HTTP/1.0 too', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\n\r\nsome text')
@@ -194,7 +194,7 @@ describe('an upstream that breaks off', () => {
     })
     for (const version of ['1.1', '1.0']) {
       for (let i = 0; i < 10; i++) {
-        const client = await it.connect()
+        const client = await setup.connect()
         await client.send(`GET / HTTP/${version}\r\nHost: a\r\n\r\n`)
         const outcome = await client.readResponse().then(
           (response) => (response.status === 502 ? 'refused' : response.complete ? 'clean' : 'broken'),
@@ -206,14 +206,14 @@ describe('an upstream that breaks off', () => {
   })
 
   it('early with 502 and a kept client connection if nothing of its response has gone out', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\nContent-')
         connection.end()
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     for (let i = 0; i < 3; i++) expect((await client.get('/')).status).toBe(502)
   })
 })
@@ -237,7 +237,7 @@ describe('a client that goes away', () => {
     ],
   ])('%s takes the upstream with it', async (_name, respond) => {
     let ended: Promise<string> | undefined
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: async (connection) => {
         await connection.readRequest()
@@ -248,50 +248,50 @@ describe('a client that goes away', () => {
     })
     for (const leave of ['destroy', 'end'] as const) {
       ended = undefined
-      const client = await it.connect()
+      const client = await setup.connect()
       await client.send('GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n')
       while (ended === undefined) await new Promise(setImmediate)
       client[leave]()
-      await ended
+      await Promise.resolve(ended)
     }
-    expect((await it.event(2)).outcome).toBe('client-aborted')
+    expect((await setup.event(2)).outcome).toBe('client-aborted')
   })
 
   it('within its request body takes the upstream with it', async () => {
     let ended: Promise<string> | undefined
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readHead()
         ended = connection.ended
         await ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf')
     while (ended === undefined) await new Promise(setImmediate)
     client.destroy()
     await ended
-    expect((await it.event(1)).outcome).toBe('client-aborted')
+    expect((await setup.event(1)).outcome).toBe('client-aborted')
   })
 
   it('while it waits for a connection gives up its place', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       upstream: { maxConnections: 1 },
       script: async (connection) => {
         await connection.readRequest()
         await connection.ended
       },
     })
-    const [one, two] = [await it.connect(), await it.connect()]
+    const [one, two] = [await setup.connect(), await setup.connect()]
     await one.send('GET /1 HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('request-sent')
+    await setup.reached('request-sent')
     await two.send('GET /2 HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('upstream-wait')
+    await setup.reached('upstream-wait')
     two.destroy()
-    expect((await it.event(1)).target).toBe('/2')
+    expect((await setup.event(1)).target).toBe('/2')
     one.destroy()
-    await it.event(2)
-    expect(it.origin.requests.map(({ target }) => target)).toEqual(['/1'])
+    await setup.event(2)
+    expect(setup.origin.requests.map(({ target }) => target)).toEqual(['/1'])
   })
 })
 
@@ -309,7 +309,7 @@ describe('back-pressure', () => {
     ['rewritten', rules, `HTTP/1.1 200 OK\r\n${HTML}\r\nContent-Length: ${FLOOD_BYTES}\r\n\r\n`],
   ])('a client that does not read stops the origin of a body %s', async (_name, withRules, head) => {
     let accepted: number | undefined
-    await using it = await setUp({
+    await using setup = await setUp({
       rules: withRules,
       script: async (connection) => {
         await connection.readRequest()
@@ -318,7 +318,7 @@ describe('back-pressure', () => {
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     client.reader.pause()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     while (accepted === undefined) await new Promise(setImmediate)
@@ -326,34 +326,34 @@ describe('back-pressure', () => {
   })
 
   it('a client that does not read stops the decoder of a bomb, and gets all of it when it reads on', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering(() => plainResponse(gzipped, HTML, 'Content-Encoding: gzip')),
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     client.reader.pause()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('response-end')
+    await setup.reached('response-end')
     const before = process.memoryUsage().rss
     for (let turn = 0; turn < 200; turn++) await new Promise(setImmediate)
     expect(process.memoryUsage().rss - before).toBeLessThan(30_000_000)
-    expect(it.events).toEqual([])
+    expect(setup.events).toEqual([])
     client.reader.resume()
     expect((await client.readResponse()).body.length).toBe(40_000_000)
-    expect((await it.event(1)).outcome).toBe('completed')
+    expect((await setup.event(1)).outcome).toBe('completed')
   })
 
   it('an origin that does not read stops the client', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readHead()
         connection.reader.pause()
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${FLOOD_BYTES}\r\n\r\n`)
-    await it.reached('upstream-connected')
+    await setup.reached('upstream-connected')
     let sent = 0
     while (sent < FLOOD_BYTES) {
       sent += chunk.length
@@ -370,7 +370,7 @@ describe('back-pressure', () => {
 
   it('a slow client gets everything, rewritten and coded', async () => {
     const text = 'a needle in a haystack\n'.repeat(300_000)
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering((request) =>
         request.target === '/gzip'
@@ -379,7 +379,7 @@ describe('back-pressure', () => {
       ),
     })
     for (const target of ['/plain', '/gzip']) {
-      const client = await it.connect()
+      const client = await setup.connect()
       await client.send(`GET ${target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: identity\r\n\r\n`)
       // Pausing between reads, so that every buffer on the way fills up again and again.
       client.socket.on('data', () => {
@@ -395,7 +395,7 @@ describe('back-pressure', () => {
 describe('stop', () => {
   it('lets exchanges finish, closes idle connections at once and says Connection: close', async () => {
     let proceed = (): void => {}
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         for (let request = await connection.readRequest(); request; request = await connection.readRequest()) {
           if (request.target === '/slow') {
@@ -408,33 +408,33 @@ describe('stop', () => {
         connection.end()
       },
     })
-    const [busy, idle] = [await it.connect(), await it.connect()]
+    const [busy, idle] = [await setup.connect(), await setup.connect()]
     await idle.get('/')
     const slow = busy.get('/slow')
-    while (it.origin.requests.length < 2) await new Promise(setImmediate)
-    const stopped = it.proxy.stop(60_000)
+    while (setup.origin.requests.length < 2) await new Promise(setImmediate)
+    const stopped = setup.proxy.stop(60_000)
     expect(await idle.ended).toBe('end')
     proceed()
     const response = await slow
     expect([response.body.toString(), response.value('connection')]).toEqual(['done', 'close'])
     busy.end()
     await stopped
-    expect(it.events.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
+    expect(setup.events.map(({ outcome }) => outcome)).toEqual(['completed', 'completed'])
   })
 
   it('breaks off what is left at the deadline', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome')
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     const response = client.get('/')
-    await it.reached('response-body')
-    await it.proxy.stop(1)
+    await setup.reached('response-body')
+    await setup.proxy.stop(1)
     expect((await response).complete).toBe(false)
-    expect(it.events[0].outcome).toBe('shutdown')
+    expect(setup.events[0].outcome).toBe('shutdown')
   })
 })

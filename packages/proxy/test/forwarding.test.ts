@@ -17,13 +17,13 @@ function replying(response: string | Uint8Array) {
 
 describe('connections', () => {
   it('are kept on both sides, one upstream connection for one client at a time', async () => {
-    await using it = await setUp({ script: echo })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo })
+    const client = await setup.connect()
     for (let i = 0; i < 5; i++) expect((await client.get(`/${i}`)).status).toBe(200)
-    const other = await it.connect()
+    const other = await setup.connect()
     await other.get('/other')
-    expect([it.origin.connections, it.proxy.connections]).toEqual([1, 2])
-    expect(it.events.map(({ requestNumber, outcome }) => [requestNumber, outcome])).toEqual([
+    expect([setup.origin.connections, setup.proxy.connections]).toEqual([1, 2])
+    expect(setup.events.map(({ requestNumber, outcome }) => [requestNumber, outcome])).toEqual([
       [1, 'completed'],
       [2, 'completed'],
       [3, 'completed'],
@@ -35,7 +35,7 @@ describe('connections', () => {
 
   it('upstream are as many as there are requests at once, and then kept', async () => {
     const waiting: (() => void)[] = []
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         for (let request = await connection.readRequest(); request; request = await connection.readRequest()) {
           if (request.target === '/slow') await new Promise<void>((resolve) => waiting.push(resolve))
@@ -45,38 +45,38 @@ describe('connections', () => {
         connection.end()
       },
     })
-    const [one, two, three] = [await it.connect(), await it.connect(), await it.connect()]
+    const [one, two, three] = [await setup.connect(), await setup.connect(), await setup.connect()]
     const slow = [one.get('/slow'), two.get('/slow')]
-    await it.reached('request-sent')
+    await setup.reached('request-sent')
     while (waiting.length < 2) await new Promise(setImmediate)
     await three.get('/fast')
     await Promise.all(slow)
     for (const client of [one, two, three]) await client.get('/again')
-    expect(it.origin.connections).toBe(3)
+    expect(setup.origin.connections).toBe(3)
   })
 
   it('that the client or the origin wants closed are closed', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: replying(plainResponse('bye', 'Connection: close')),
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     expect((await client.get('/a')).value('connection')).toBe(undefined)
     const last = await client.get('/b', 'Connection: close')
     expect([last.value('connection'), last.body.toString(), await client.ended]).toEqual(['close', 'bye', 'end'])
-    expect(it.origin.connections).toBe(2)
+    expect(setup.origin.connections).toBe(2)
   })
 
   it('beyond maxIdleConnections are not kept; with 0 the origin is told so', async () => {
-    await using it = await setUp({ script: echo, upstream: { maxIdleConnections: 0 } })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo, upstream: { maxIdleConnections: 0 } })
+    const client = await setup.connect()
     expect((await client.get('/a')).body.toString()).toContain('\r\nConnection: close\r\n')
     await client.get('/b')
-    expect(it.origin.connections).toBe(2)
+    expect(setup.origin.connections).toBe(2)
   })
 
   it('beyond maxConnections make requests wait, beyond maxWaiting they are 503', async () => {
     const release: (() => void)[] = []
-    await using it = await setUp({
+    await using setup = await setUp({
       upstream: { maxConnections: 1, maxWaiting: 1 },
       script: async (connection) => {
         for (let request = await connection.readRequest(); request; request = await connection.readRequest()) {
@@ -86,13 +86,13 @@ describe('connections', () => {
         connection.end()
       },
     })
-    const [one, two, three] = [await it.connect(), await it.connect(), await it.connect()]
+    const [one, two, three] = [await setup.connect(), await setup.connect(), await setup.connect()]
     const held = one.get('/held')
-    await it.reached('request-sent')
+    await setup.reached('request-sent')
     await two.send('POST /waits HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\n\r\nbody')
-    await it.reached('upstream-wait')
+    await setup.reached('upstream-wait')
     const refused = await three.get('/refused')
-    expect([refused.status, it.events[0].outcome, it.events[0].detail]).toEqual([
+    expect([refused.status, setup.events[0].outcome, setup.events[0].detail]).toEqual([
       503,
       'upstream-connect-failed',
       'maxWaiting was met',
@@ -101,7 +101,7 @@ describe('connections', () => {
     release[0]()
     expect((await held).status).toBe(200)
     expect((await two.readResponse()).body.toString()).toBe('body')
-    expect(it.origin.connections).toBe(1)
+    expect(setup.origin.connections).toBe(1)
   })
 })
 
@@ -115,29 +115,29 @@ describe('a response body', () => {
     ['that is big', plainResponse(big), big.toString(), 'length'],
     ['that is big and chunked', chunkedResponse([big, big]), big.toString() + big.toString(), 'chunked'],
   ])('%s passes unchanged', async (_name, response, body, framing) => {
-    await using it = await setUp({ script: replying(response) })
-    const client = await it.connect()
+    await using setup = await setUp({ script: replying(response) })
+    const client = await setup.connect()
     for (let i = 0; i < 3; i++) {
       const got = await client.get('/')
       expect([got.status, got.body.toString() === body, got.framing, got.complete]).toEqual([200, true, framing, true])
     }
-    expect(it.origin.connections).toBe(1)
+    expect(setup.origin.connections).toBe(1)
   })
 
   it('that lasts until the origin closes becomes chunks, and for HTTP/1.0 a close', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\n\r\nuntil the end')
         connection.end()
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     for (let i = 0; i < 2; i++) {
       const { body, framing, complete } = await client.get('/')
       expect([body.toString(), framing, complete]).toEqual(['until the end', 'chunked', true])
     }
-    const old = await it.connect()
+    const old = await setup.connect()
     await old.send('GET / HTTP/1.0\r\n\r\n')
     const { body, framing, complete, head } = await old.readResponse()
     expect([body.toString(), framing, complete]).toEqual(['until the end', 'close', true])
@@ -145,8 +145,8 @@ describe('a response body', () => {
   })
 
   it('in chunks reaches an HTTP/1.0 client without them', async () => {
-    await using it = await setUp({ script: replying(chunkedResponse(['one ', 'two'])) })
-    const client = await it.connect()
+    await using setup = await setUp({ script: replying(chunkedResponse(['one ', 'two'])) })
+    const client = await setup.connect()
     await client.send('GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n')
     const { body, framing, head } = await client.readResponse()
     expect([body.toString(), framing]).toEqual(['one two', 'close'])
@@ -154,8 +154,8 @@ describe('a response body', () => {
   })
 
   it('with a length keeps an HTTP/1.0 client that asks for it', async () => {
-    await using it = await setUp({ script: replying(plainResponse('hello')) })
-    const client = await it.connect()
+    await using setup = await setUp({ script: replying(plainResponse('hello')) })
+    const client = await setup.connect()
     for (let i = 0; i < 2; i++) {
       await client.send('GET / HTTP/1.0\r\nConnection: keep-alive\r\n\r\n')
       const response = await client.readResponse()
@@ -170,8 +170,8 @@ describe('a response body', () => {
       '/204': 'HTTP/1.1 204 No Content\r\n\r\n',
       '/304': 'HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 1234\r\n\r\n',
     }
-    await using it = await setUp({ script: answering((request) => heads[request.target]) })
-    const client = await it.connect()
+    await using setup = await setUp({ script: answering((request) => heads[request.target]) })
+    const client = await setup.connect()
     const ask = async (method: string, target: string) => {
       await client.send(`${method} ${target} HTTP/1.1\r\nHost: a\r\n\r\n`)
       const { status, values } = await client.readResponse(method)
@@ -182,12 +182,14 @@ describe('a response body', () => {
     expect(await ask('GET', '/204')).toEqual([204, [], []])
     expect(await ask('GET', '/304')).toEqual([304, ['1234'], []])
     expect(await ask('HEAD', '/head')).toEqual([200, ['1234'], []])
-    expect(it.origin.connections).toBe(1)
+    expect(setup.origin.connections).toBe(1)
   })
 
   it('of a 205 is dropped', async () => {
-    await using it = await setUp({ script: replying('HTTP/1.1 205 Reset Content\r\nContent-Length: 5\r\n\r\nhello') })
-    const client = await it.connect()
+    await using setup = await setUp({
+      script: replying('HTTP/1.1 205 Reset Content\r\nContent-Length: 5\r\n\r\nhello'),
+    })
+    const client = await setup.connect()
     for (let i = 0; i < 2; i++) {
       const { status, body, values } = await client.get('/')
       expect([status, body.length, values('content-length')]).toEqual([205, 0, ['0']])
@@ -195,10 +197,12 @@ describe('a response body', () => {
   })
 
   it('has its trailers passed on to a client that wants them, except what may not stand there', async () => {
-    await using it = await setUp({
-      script: replying('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-Sum: 7\r\nSet-Cookie: a=b\r\n\r\n'),
+    await using setup = await setUp({
+      script: replying(
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-Sum: 7\r\nSet-Cookie: a=b\r\n\r\n',
+      ),
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     expect((await client.get('/', 'TE: trailers', 'Connection: TE')).trailers).toEqual(['X-Sum: 7'])
     expect((await client.get('/')).trailers).toEqual([])
   })
@@ -206,8 +210,8 @@ describe('a response body', () => {
 
 describe('a request', () => {
   it('reaches the origin with its fields in order, ours added and hop-by-hop ones gone', async () => {
-    await using it = await setUp({ script: echo })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo })
+    const client = await setup.connect()
     const lines = [
       'X-One: 1',
       'Connection: keep-alive, X-Secret, Host',
@@ -224,7 +228,7 @@ describe('a request', () => {
       'Proxy-Authorization: Basic eA==',
     ]
     const seen = (await client.get('/p?q=%2e//x', ...lines)).body.toString()
-    const host = `127.0.0.1:${it.origin.port}`
+    const host = `127.0.0.1:${setup.origin.port}`
     expect(seen.split('\r\n').map((line) => line.replace(/prexy-[0-9a-f]{8}/, 'prexy-ID'))).toEqual([
       'GET /p?q=%2e//x HTTP/1.1',
       `Host: ${host}`,
@@ -241,8 +245,8 @@ describe('a request', () => {
   })
 
   it('keeps its Host with preserveHost, and that of an absolute target wins', async () => {
-    await using it = await setUp({ script: echo, route: { preserveHost: true } })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo, route: { preserveHost: true } })
+    const client = await setup.connect()
     expect((await client.get('/')).body.toString()).toContain('\r\nHost: proxy.test\r\n')
     const absolute = (await client.get('http://Other.test:81/x?y')).body.toString()
     expect(absolute).toContain('GET /x?y HTTP/1.1\r\nHost: Other.test:81\r\n')
@@ -250,10 +254,14 @@ describe('a request', () => {
 
   it.each([
     ['a length', 'Content-Length: 11\r\n\r\nhello world', 'Content-Length: 11'],
-    ['chunks', 'Transfer-Encoding: chunked\r\n\r\n6;x=y\r\nhello \r\n5\r\nworld\r\n0\r\n\r\n', 'Transfer-Encoding: chunked'],
+    [
+      'chunks',
+      'Transfer-Encoding: chunked\r\n\r\n6;x=y\r\nhello \r\n5\r\nworld\r\n0\r\n\r\n',
+      'Transfer-Encoding: chunked',
+    ],
   ])('body with %s is sent on, framed anew', async (_name, rest, framing) => {
-    await using it = await setUp({ script: echo })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo })
+    const client = await setup.connect()
     for (const cut of [1, 7, 1_000]) {
       const message = `POST /in HTTP/1.1\r\nHost: a\r\n${rest}`
       for (let at = 0; at < message.length; at += cut) await client.send(message.slice(at, at + cut))
@@ -261,13 +269,15 @@ describe('a request', () => {
       expect(seen).toContain(`\r\n${framing}\r\n`)
       expect(seen.endsWith('\r\n\r\nhello world')).toBe(true)
     }
-    expect(it.events.map(({ upstreamOutBytes }) => upstreamOutBytes)).toEqual([11, 11, 11])
+    expect(setup.events.map(({ upstreamOutBytes }) => upstreamOutBytes)).toEqual([11, 11, 11])
   })
 
   it('body of megabytes arrives whole', async () => {
     const body = Buffer.from(Array.from({ length: 3_000_000 }, (_, i) => i % 251))
-    await using it = await setUp({ script: answering((request) => plainResponse(String(request.body.equals(body)))) })
-    const client = await it.connect()
+    await using setup = await setUp({
+      script: answering((request) => plainResponse(String(request.body.equals(body)))),
+    })
+    const client = await setup.connect()
     void client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${body.length}\r\n\r\n`)
     void client.send(body)
     expect((await client.readResponse()).body.toString()).toBe('true')
@@ -278,7 +288,7 @@ describe('a request', () => {
   })
 
   it('that waits for 100 gets the origin’s, and then its final response', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         const head = await connection.readHead()
         expect(head?.value('expect')).toBe('100-continue')
@@ -288,7 +298,7 @@ describe('a request', () => {
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n')
     expect((await client.readHead()).status).toBe(100)
     await client.send('body')
@@ -296,49 +306,49 @@ describe('a request', () => {
   })
 
   it('that waits for 100 and is refused gets the refusal without sending its body', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readHead()
         await connection.send('HTTP/1.1 413 Content Too Large\r\nContent-Length: 2\r\n\r\nno')
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n')
     const response = await client.readResponse()
     expect([response.status, response.body.toString(), await client.ended]).toEqual([413, 'no', 'end'])
   })
 
   it('whose response comes before its body is over never shares its upstream connection', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         await connection.readHead()
         await connection.send(plainResponse('early'))
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nsome')
     expect((await client.readResponse()).body.toString()).toBe('early')
     expect(await client.ended).toBe('end')
-    await (await it.connect()).get('/next')
-    expect(it.origin.connections).toBe(2)
+    await (await setup.connect()).get('/next')
+    expect(setup.origin.connections).toBe(2)
   })
 })
 
 describe('interim responses', () => {
   it('are relayed, but not to HTTP/1.0', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: replying(
         Buffer.concat([Buffer.from('HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n'), plainResponse('done')]),
       ),
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     const hints = await client.readHead()
     expect([hints.status, hints.value('link')]).toEqual([103, '</a.css>'])
     expect((await client.readResponse()).body.toString()).toBe('done')
-    const old = await it.connect()
+    const old = await setup.connect()
     await old.send('GET / HTTP/1.0\r\n\r\n')
     expect((await old.readResponse()).status).toBe(200)
   })
@@ -347,7 +357,7 @@ describe('interim responses', () => {
 describe('pipelined requests', () => {
   it('are answered in order, one at a time', async () => {
     let concurrent = 0
-    await using it = await setUp({
+    await using setup = await setUp({
       script: async (connection) => {
         for (let request = await connection.readRequest(); request; request = await connection.readRequest()) {
           expect(++concurrent).toBe(1)
@@ -358,7 +368,7 @@ describe('pipelined requests', () => {
         connection.end()
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     const requests = Array.from({ length: 20 }, (_, i) =>
       i % 3 === 0
         ? `POST /${i} HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n${100 + i}`
@@ -377,16 +387,16 @@ describe('pipelined requests', () => {
   })
 
   it('beyond maxPipelinedBytes are left in the socket until their turn', async () => {
-    await using it = await setUp({ script: echo, config: { limits: { maxPipelinedBytes: 1_000 } } })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo, config: { limits: { maxPipelinedBytes: 1_000 } } })
+    const client = await setup.connect()
     const count = 800
     void client.send('GET /x HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(count))
     for (let i = 0; i < count; i++) expect((await client.readResponse()).status).toBe(200)
   })
 
   it('of our own answers do not pile up on the stack', async () => {
-    await using it = await setUp({ script: echo, route: { hosts: ['served.test'] } })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo, route: { hosts: ['served.test'] } })
+    const client = await setup.connect()
     const count = 5_000
     void client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(count))
     for (let i = 0; i < count; i++) expect((await client.readResponse()).status).toBe(421)
@@ -395,11 +405,11 @@ describe('pipelined requests', () => {
 
 describe('routing', () => {
   it('goes by host and path, the first route that fits; 421 without one', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       script: replying(plainResponse('one')),
       route: { hosts: ['one.test', '*.below.test'], paths: ['/a/**', '/'] },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     const status = async (host: string, target: string): Promise<number> => {
       await client.send(`GET ${target} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
       return (await client.readResponse()).status
@@ -416,8 +426,8 @@ describe('routing', () => {
 
 describe('answers of our own', () => {
   it('are short, uncacheable and tell nothing of the inside', async () => {
-    await using it = await setUp({ script: echo, upstream: { port: 1 } })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo, upstream: { port: 1 } })
+    const client = await setup.connect()
     const response = await client.get('/')
     expect([response.status, response.value('cache-control'), response.value('content-type')]).toEqual([
       502,
@@ -425,7 +435,7 @@ describe('answers of our own', () => {
       'text/plain; charset=utf-8',
     ])
     expect(response.body.toString()).toBe('502 Bad Gateway\nThe upstream server cannot be reached.\nExchange 1\n')
-    expect([it.events[0].outcome, it.events[0].status]).toEqual(['upstream-connect-failed', 502])
+    expect([setup.events[0].outcome, setup.events[0].status]).toEqual(['upstream-connect-failed', 502])
     // The connection goes on.
     expect((await client.get('/')).status).toBe(502)
     await client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n')
@@ -447,22 +457,24 @@ describe('answers of our own', () => {
     ['both framings', 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
     ['a bad chunk', 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n', 400],
   ])('to %s', async (_name, request, status) => {
-    await using it = await setUp({ script: echo })
-    const client = await it.connect()
+    await using setup = await setUp({ script: echo })
+    const client = await setup.connect()
     const via = (await client.get('/')).body.toString()
     const pseudonym = /prexy-[0-9a-f]{8}/.exec(via)?.[0] ?? ''
     await client.send(request.replace('PSEUDONYM', pseudonym))
     const response = await client.readResponse()
     expect(response.status).toBe(status)
     if (status === 204 || status === 405) expect(response.value('allow')).toContain('GET, HEAD')
-    expect(it.origin.requests.length).toBe(1)
-    const event = await it.event(2)
+    expect(setup.origin.requests.length).toBe(1)
+    const event = await setup.event(2)
     expect([event.outcome, event.status]).toEqual(['answered', status])
   })
 
   it('hide a 407 of the origin', async () => {
-    await using it = await setUp({ script: replying('HTTP/1.1 407 Auth\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n') })
-    const response = await (await it.connect()).get('/')
+    await using setup = await setUp({
+      script: replying('HTTP/1.1 407 Auth\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n'),
+    })
+    const response = await (await setup.connect()).get('/')
     expect([response.status, response.value('proxy-authenticate')]).toEqual([502, undefined])
   })
 })

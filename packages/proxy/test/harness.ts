@@ -89,7 +89,8 @@ export async function setUp(init: SetupInit): Promise<Setup> {
     phases,
     wheel,
     event: (n) => until(() => events.at(n - 1)),
-    reached: (phase) => until(() => ([...phases.values()].some((list) => list.includes(phase)) ? true : undefined)).then(() => {}),
+    reached: (phase) =>
+      until(() => ([...phases.values()].some((list) => list.includes(phase)) ? true : undefined)).then(() => {}),
     connect: async () => {
       const client = await connectRawClient(proxy.address.port)
       clients.push(client)

@@ -44,17 +44,22 @@ function cutting(size: number, respond: () => Uint8Array) {
 describe('a body that rules apply to', () => {
   it('that came in one read gets its true length', async () => {
     const text = page(20)
-    await using it = await setUp({ rules, script: answering(() => plainResponse(text, HTML, 'ETag: "a"')) })
-    const client = await it.connect()
+    await using setup = await setUp({ rules, script: answering(() => plainResponse(text, HTML, 'ETag: "a"')) })
+    const client = await setup.connect()
     for (let i = 0; i < 3; i++) {
       const response = await client.get('/')
       expect([response.framing, decoded(response) === rewritten(text)]).toEqual(['length', true])
       expect(response.value('etag')).toMatch(/^W\/"a-p[0-9a-f]{16}"$/)
     }
-    const { treatment, outcome } = it.events[0]
+    const { treatment, outcome } = setup.events[0]
     expect(outcome).toBe('completed')
-    expect(treatment).toMatchObject({ kind: 'rewritten', decode: 'identity', encode: 'identity', stats: { hits: [20, 20] } })
-    expect(it.origin.connections).toBe(1)
+    expect(treatment).toMatchObject({
+      kind: 'rewritten',
+      decode: 'identity',
+      encode: 'identity',
+      stats: { hits: [20, 20] },
+    })
+    expect(setup.origin.connections).toBe(1)
   })
 
   it.each([
@@ -63,8 +68,8 @@ describe('a body that rules apply to', () => {
   ])('with %s is rewritten however it is cut', async (_name, make) => {
     const text = page(200)
     for (const size of [100_000, 1_000, 37]) {
-      await using it = await setUp({ rules, script: cutting(size, () => make(text)) })
-      const client = await it.connect()
+      await using setup = await setUp({ rules, script: cutting(size, () => make(text)) })
+      const client = await setup.connect()
       for (let i = 0; i < 2; i++) expect(decoded(await client.get('/'))).toBe(rewritten(text))
     }
   })
@@ -72,24 +77,24 @@ describe('a body that rules apply to', () => {
   it('of megabytes streams through', async () => {
     const text = page(100_000)
     const response = plainResponse(text, HTML)
-    await using it = await setUp({ rules, script: answering(() => response) })
-    const client = await it.connect()
+    await using setup = await setUp({ rules, script: answering(() => response) })
+    const client = await setup.connect()
     const got = await client.get('/')
     expect([got.framing, decoded(got) === rewritten(text)]).toEqual(['chunked', true])
   })
 
   it('of another type passes unchanged, with its reason in the event', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering(() => plainResponse('www.example.org', 'Content-Type: image/png', 'ETag: "a"')),
     })
-    const response = await (await it.connect()).get('/')
+    const response = await (await setup.connect()).get('/')
     expect([response.body.toString(), response.value('etag')]).toEqual(['www.example.org', '"a"'])
-    expect(it.events[0].treatment).toEqual({ kind: 'passed', reason: 'content-type' })
+    expect(setup.events[0].treatment).toEqual({ kind: 'passed', reason: 'content-type' })
   })
 
   it('of a 304 and after HEAD has its head edited only', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering((request) =>
         request.method === 'HEAD'
@@ -97,14 +102,17 @@ describe('a body that rules apply to', () => {
           : Buffer.from('HTTP/1.1 304 Not Modified\r\nETag: "a"\r\nContent-Length: 10\r\n\r\n'),
       ),
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('HEAD / HTTP/1.1\r\nHost: a\r\n\r\n')
     const head = await client.readResponse('HEAD')
     const notModified = await client.get('/')
     for (const response of [head, notModified]) {
-      expect([response.value('etag')?.startsWith('W/"a-p'), response.value('content-length')]).toEqual([true, undefined])
+      expect([response.value('etag')?.startsWith('W/"a-p'), response.value('content-length')]).toEqual([
+        true,
+        undefined,
+      ])
     }
-    expect(it.events.map(({ treatment }) => treatment)).toEqual([
+    expect(setup.events.map(({ treatment }) => treatment)).toEqual([
       { kind: 'head-only', reason: 'head' },
       { kind: 'head-only', reason: 'not-modified' },
     ])
@@ -112,26 +120,29 @@ describe('a body that rules apply to', () => {
 
   it('goes to an HTTP/1.0 client with a length if it is small, else until the close', async () => {
     let text = page(5)
-    await using it = await setUp({ rules, script: answering(() => plainResponse(text, HTML)) })
-    const small = await it.connect()
+    await using setup = await setUp({ rules, script: answering(() => plainResponse(text, HTML)) })
+    const small = await setup.connect()
     await small.send('GET / HTTP/1.0\r\n\r\n')
     const short = await small.readResponse()
     expect([short.framing, decoded(short)]).toEqual(['length', rewritten(text)])
     text = page(10_000)
-    const big = await it.connect()
+    const big = await setup.connect()
     await big.send('GET / HTTP/1.0\r\n\r\n')
     const long = await big.readResponse()
     expect([long.framing, long.complete, decoded(long) === rewritten(text)]).toEqual(['close', true, true])
   })
 
   it('is empty if it is', async () => {
-    await using it = await setUp({ rules, script: answering(() => chunkedResponse([], HTML, 'Content-Encoding: gzip')) })
-    const response = await (await it.connect()).get('/', 'Accept-Encoding: gzip')
+    await using setup = await setUp({
+      rules,
+      script: answering(() => chunkedResponse([], HTML, 'Content-Encoding: gzip')),
+    })
+    const response = await (await setup.connect()).get('/', 'Accept-Encoding: gzip')
     expect([response.complete, decoded(response)]).toEqual([true, ''])
   })
 
   it('keeps trailers but digests of what the origin sent', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering(() =>
         Buffer.from(
@@ -139,7 +150,7 @@ describe('a body that rules apply to', () => {
         ),
       ),
     })
-    const response = await (await it.connect()).get('/', 'TE: trailers', 'Connection: TE')
+    const response = await (await setup.connect()).get('/', 'TE: trailers', 'Connection: TE')
     expect([decoded(response), response.trailers]).toEqual(['hi', ['X-Sum: 1']])
   })
 })
@@ -151,27 +162,27 @@ describe.each(CONTENT_CODINGS)('a body coded %s', (coding: ContentCoding) => {
     for (const text of [page(10), page(6_000)]) {
       const coded = encodeWhole(coding, Buffer.from(text))
       for (const size of [1_000_000, 4_000]) {
-        await using it = await setUp({ rules, script: cutting(size, () => plainResponse(coded, ...lines)) })
-        const client = await it.connect()
+        await using setup = await setUp({ rules, script: cutting(size, () => plainResponse(coded, ...lines)) })
+        const client = await setup.connect()
         for (let i = 0; i < 2; i++) {
           const response = await client.get('/', `Accept-Encoding: ${accepted}`)
           expect(response.value('content-encoding')).toBe(accepted === 'identity' ? undefined : accepted)
           expect(response.value('vary')?.toLowerCase()).toContain('accept-encoding')
           expect(decoded(response) === rewritten(text)).toBe(true)
         }
-        expect(it.origin.connections).toBe(1)
+        expect(setup.origin.connections).toBe(1)
       }
     }
   })
 
   it('that is truncated is never cleanly ended, and 502 if nothing has gone out', async () => {
     const coded = encodeWhole(coding, Buffer.from(page(20_000)))
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering((request) => plainResponse(coded.subarray(0, Number(request.target.slice(1))), ...lines)),
     })
     for (const length of [5, 40, coded.length >> 1, coded.length - 1]) {
-      const client = await it.connect()
+      const client = await setup.connect()
       await client.send(`GET /${length} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: identity\r\n\r\n`)
       const outcome = await client.readResponse().then(
         (response) => (response.status === 502 ? 'refused' : response.complete ? 'clean' : 'broken'),
@@ -179,27 +190,27 @@ describe.each(CONTENT_CODINGS)('a body coded %s', (coding: ContentCoding) => {
       )
       expect([length, outcome === 'clean']).toEqual([length, false])
     }
-    expect(it.events.map(({ outcome, detail }) => [outcome, detail])).toEqual(
+    expect(setup.events.map(({ outcome, detail }) => [outcome, detail])).toEqual(
       Array.from({ length: 4 }, () => ['rewrite-aborted', 'the coded body ends early']),
     )
   })
 
   it('that is something else is refused', async () => {
-    await using it = await setUp({ rules, script: answering(() => plainResponse(page(3), ...lines)) })
-    const response = await (await it.connect()).get('/')
-    expect([response.status, it.events[0].detail]).toEqual([502, 'the body is not what its Content-Encoding says'])
+    await using setup = await setUp({ rules, script: answering(() => plainResponse(page(3), ...lines)) })
+    const response = await (await setup.connect()).get('/')
+    expect([response.status, setup.events[0].detail]).toEqual([502, 'the body is not what its Content-Encoding says'])
   })
 
   it('that grows beyond maxDecodedBytes is broken off', async () => {
     const bomb = encodeWhole(coding, Buffer.alloc(30_000_000))
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: answering(() => plainResponse(bomb, ...lines)),
       config: { limits: { maxDecodedBytes: 5_000_000 } },
     })
-    const response = await (await it.connect()).get('/')
+    const response = await (await setup.connect()).get('/')
     expect([response.complete, response.body.length <= 5_000_000]).toEqual([false, true])
-    expect([it.events[0].outcome, it.events[0].detail]).toEqual([
+    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual([
       'rewrite-aborted',
       'the body decodes to more than maxDecodedBytes',
     ])
@@ -208,7 +219,7 @@ describe.each(CONTENT_CODINGS)('a body coded %s', (coding: ContentCoding) => {
   it('of events is passed on event by event', async () => {
     const events = Array.from({ length: 5 }, (_, i) => `data: www.example.org ${i}\n\n`)
     let next: (() => void) | undefined
-    await using it = await setUp({
+    await using setup = await setUp({
       rules,
       script: async (connection) => {
         await connection.readRequest()
@@ -221,13 +232,15 @@ describe.each(CONTENT_CODINGS)('a body coded %s', (coding: ContentCoding) => {
             next = resolve
           })
           const coded = await encoder(event)
-          await connection.send(Buffer.concat([Buffer.from(`${coded.length.toString(16)}\r\n`), coded, Buffer.from('\r\n')]))
+          await connection.send(
+            Buffer.concat([Buffer.from(`${coded.length.toString(16)}\r\n`), coded, Buffer.from('\r\n')]),
+          )
         }
         await connection.ended
       },
     })
     for (const accepted of ['identity', 'gzip']) {
-      const client = await it.connect()
+      const client = await setup.connect()
       await client.send(`GET / HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${accepted}\r\n\r\n`)
       const head = await client.readHead()
       expect(head.value('content-encoding')).toBe(accepted === 'identity' ? undefined : accepted)
@@ -274,7 +287,12 @@ function flushed(stream: zlib.Gunzip): Promise<void> {
 
 function streamingEncoder(coding: ContentCoding): (text: string) => Promise<Buffer> {
   const { createZstdCompress } = zlib as unknown as { createZstdCompress: () => zlib.Gzip }
-  const make = { gzip: zlib.createGzip, deflate: zlib.createDeflate, br: zlib.createBrotliCompress, zstd: createZstdCompress }
+  const make = {
+    gzip: zlib.createGzip,
+    deflate: zlib.createDeflate,
+    br: zlib.createBrotliCompress,
+    zstd: createZstdCompress,
+  }
   const stream = make[coding]() as zlib.Gzip
   return (text) =>
     new Promise((resolve) => {
@@ -293,38 +311,46 @@ function streamingEncoder(coding: ContentCoding): (text: string) => Promise<Buff
 
 it('junk after a gzip body is dropped and told', async () => {
   const coded = Buffer.concat([zlib.gzipSync(page(3)), Buffer.from('<!-- cached -->')])
-  await using it = await setUp({ rules, script: answering(() => plainResponse(coded, HTML, 'Content-Encoding: gzip')) })
-  const response = await (await it.connect()).get('/')
+  await using setup = await setUp({
+    rules,
+    script: answering(() => plainResponse(coded, HTML, 'Content-Encoding: gzip')),
+  })
+  const response = await (await setup.connect()).get('/')
   expect(decoded(response)).toBe(rewritten(page(3)))
-  const event = await it.event(1)
+  const event = await setup.event(1)
   expect([event.outcome, event.detail]).toEqual(['completed', '15 octets of junk followed the coded body'])
 })
 
 it('a stacked or unknown coding passes unchanged', async () => {
-  await using it = await setUp({
+  await using setup = await setUp({
     rules,
-    script: answering((request) => plainResponse('www.example.org', HTML, `Content-Encoding: ${request.target.slice(1)}`)),
+    script: answering((request) =>
+      plainResponse('www.example.org', HTML, `Content-Encoding: ${request.target.slice(1)}`),
+    ),
   })
-  const client = await it.connect()
+  const client = await setup.connect()
   for (const coding of ['gzip,br', 'compress']) {
     const response = await client.get(`/${coding}`)
     expect([response.body.toString(), response.value('content-encoding')]).toEqual(['www.example.org', coding])
   }
-  expect(it.events.map(({ treatment }) => treatment)).toEqual([
+  expect(setup.events.map(({ treatment }) => treatment)).toEqual([
     { kind: 'passed', reason: 'coding-stacked' },
     { kind: 'passed', reason: 'coding-unknown' },
   ])
 })
 
 it('the head of a streamed response does not wait for its body', async () => {
-  await using it = await setUp({
+  await using setup = await setUp({
     rules,
     script: async (connection) => {
       const request = await connection.readRequest()
       const coding = request?.target === '/gzip' ? 'Content-Encoding: gzip\r\n' : ''
       await connection.send(`HTTP/1.1 200 OK\r\n${HTML}\r\n${coding}Transfer-Encoding: chunked\r\n\r\n`)
       // The header of a gzip member decodes to nothing.
-      if (coding !== '') await connection.send(Buffer.concat([Buffer.from('a\r\n'), zlib.gzipSync('').subarray(0, 10), Buffer.from('\r\n')]))
+      if (coding !== '')
+        await connection.send(
+          Buffer.concat([Buffer.from('a\r\n'), zlib.gzipSync('').subarray(0, 10), Buffer.from('\r\n')]),
+        )
       await connection.ended
     },
   })
@@ -334,7 +360,7 @@ it('the head of a streamed response does not wait for its body', async () => {
     ['/gzip', 'identity'],
     ['/gzip', 'gzip'],
   ]) {
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send(`GET ${target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${accepted}\r\n\r\n`)
     expect((await client.readHead()).status).toBe(200)
     client.destroy()
@@ -343,7 +369,7 @@ it('the head of a streamed response does not wait for its body', async () => {
 
 it('text that a match may begin with is held, and only that', async () => {
   let proceed = (): void => {}
-  await using it = await setUp({
+  await using setup = await setUp({
     rules: [{ text: 'abcdef', with: 'X' }],
     script: async (connection) => {
       await connection.readRequest()
@@ -355,31 +381,31 @@ it('text that a match may begin with is held, and only that', async () => {
       await connection.ended
     },
   })
-  const client = await it.connect()
+  const client = await setup.connect()
   await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
   await client.readHead()
   expect(String(await client.reader.exactly('4\r\none \r\n'.length))).toBe('4\r\none \r\n')
   proceed()
   expect(String(await client.reader.until('0\r\n\r\n'))).toBe('5\r\nX two\r\n0\r\n\r\n')
-  expect(it.events[0].treatment).toMatchObject({ stats: { peakHeldBytes: 3, inBytes: 14, outBytes: 9 } })
+  expect(setup.events[0].treatment).toMatchObject({ stats: { peakHeldBytes: 3, inBytes: 14, outBytes: 9 } })
 })
 
 it('overflow: abort breaks the response off', async () => {
-  await using it = await setUp({
+  await using setup = await setUp({
     rules: [{ regex: '<a.*</a>', flags: 's', with: '' }],
     ruleOptions: { overflow: 'abort', maxHeldBytes: 1_000 },
     script: answering(() => plainResponse(`${'x'.repeat(200_000)}<a${'y'.repeat(5_000)}`, HTML)),
   })
-  const response = await (await it.connect()).get('/')
+  const response = await (await setup.connect()).get('/')
   expect(response.complete).toBe(false)
-  expect([it.events[0].outcome, it.events[0].detail]).toEqual(['rewrite-aborted', 'maxHeldBytes was met'])
+  expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['rewrite-aborted', 'maxHeldBytes was met'])
 })
 
 it('request variables reach templates', async () => {
-  await using it = await setUp({
+  await using setup = await setUp({
     rules: [{ regex: 'VARS', with: '${method} ${host} ${path} ${query} ${status} ${scheme}' }],
     script: answering(() => plainResponse('VARS', 'Content-Type: text/plain')),
   })
-  const response = await (await it.connect()).get('/a/b?c=d')
+  const response = await (await setup.connect()).get('/a/b?c=d')
   expect(response.body.toString()).toBe('GET proxy.test /a/b c=d 200 http')
 })

@@ -4,13 +4,13 @@ import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
 import { type Setup, setUp } from './harness.ts'
 
 /** Lets `ms` pass on the wheel, which fires at most two ticks late and never early. */
-function pass(it: Setup, ms: number): void {
-  it.wheel.advance(Math.ceil(ms / it.wheel.tickMs) + 2)
+function pass(setup: Setup, ms: number): void {
+  setup.wheel.advance(Math.ceil(ms / setup.wheel.tickMs) + 2)
 }
 
 /** Time that is not enough. */
-function almost(it: Setup, ms: number): void {
-  it.wheel.advance(Math.floor(ms / it.wheel.tickMs) - 1)
+function almost(setup: Setup, ms: number): void {
+  setup.wheel.advance(Math.floor(ms / setup.wheel.tickMs) - 1)
 }
 
 const silent = async (connection: { ended: Promise<unknown> }): Promise<void> => {
@@ -18,153 +18,153 @@ const silent = async (connection: { ended: Promise<unknown> }): Promise<void> =>
 }
 
 /** Resolves when the proxy has worked on what was sent so far: a later exchange of another client is over. */
-async function settled(it: Setup): Promise<void> {
+async function settled(setup: Setup): Promise<void> {
   for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
-  void it
+  void setup
 }
 
 describe('a client', () => {
   it('that connects and says nothing is closed after clientIdleMs, without an answer', async () => {
-    await using it = await setUp({ script: silent, manualTime: true })
-    const client = await it.connect()
-    await settled(it)
-    almost(it, DEFAULT_TIMEOUTS.clientIdleMs)
-    await settled(it)
-    expect(it.proxy.connections).toBe(1)
-    pass(it, 1_000)
+    await using setup = await setUp({ script: silent, manualTime: true })
+    const client = await setup.connect()
+    await settled(setup)
+    almost(setup, DEFAULT_TIMEOUTS.clientIdleMs)
+    await settled(setup)
+    expect(setup.proxy.connections).toBe(1)
+    pass(setup, 1_000)
     expect((await client.reader.toEnd()).length).toBe(0)
   })
 
   it('that sends its head drop by drop is answered 408 after clientHeadersMs in all', async () => {
-    await using it = await setUp({ script: silent, manualTime: true })
-    const client = await it.connect()
+    await using setup = await setUp({ script: silent, manualTime: true })
+    const client = await setup.connect()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\nX: ')
-    await settled(it)
+    await settled(setup)
     for (let i = 0; i < 3; i++) {
-      pass(it, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
+      pass(setup, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
       await client.send('x')
-      await settled(it)
+      await settled(setup)
     }
-    expect(it.events.length).toBe(0)
-    pass(it, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
+    expect(setup.events.length).toBe(0)
+    pass(setup, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
     expect((await client.readResponse()).status).toBe(408)
-    expect([it.events[0].outcome, it.events[0].detail]).toEqual(['client-timeout', 'clientHeadersMs passed'])
+    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['client-timeout', 'clientHeadersMs passed'])
     expect(await client.ended).toBe('end')
   })
 
   it('that stops within its body is answered 408 after clientBodyMs', async () => {
-    await using it = await setUp({ script: silent, manualTime: true })
-    const client = await it.connect()
+    await using setup = await setUp({ script: silent, manualTime: true })
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab')
-    await it.reached('upstream-connected')
-    await settled(it)
-    pass(it, DEFAULT_TIMEOUTS.clientBodyMs / 2)
+    await setup.reached('upstream-connected')
+    await settled(setup)
+    pass(setup, DEFAULT_TIMEOUTS.clientBodyMs / 2)
     await client.send('c')
-    await settled(it)
-    pass(it, DEFAULT_TIMEOUTS.clientBodyMs / 2)
-    await settled(it)
-    expect(it.events.length).toBe(0)
-    pass(it, DEFAULT_TIMEOUTS.clientBodyMs / 2)
+    await settled(setup)
+    pass(setup, DEFAULT_TIMEOUTS.clientBodyMs / 2)
+    await settled(setup)
+    expect(setup.events.length).toBe(0)
+    pass(setup, DEFAULT_TIMEOUTS.clientBodyMs / 2)
     expect((await client.readResponse()).status).toBe(408)
-    expect([it.events[0].outcome, it.events[0].detail]).toEqual(['client-timeout', 'clientBodyMs passed'])
+    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['client-timeout', 'clientBodyMs passed'])
   })
 
   it('that is kept is closed after clientIdleMs, counted from its last response', async () => {
-    await using it = await setUp({ script: answering(() => plainResponse('ok')), manualTime: true })
-    const client = await it.connect()
+    await using setup = await setUp({ script: answering(() => plainResponse('ok')), manualTime: true })
+    const client = await setup.connect()
     for (let i = 0; i < 3; i++) {
       await client.get('/')
-      almost(it, DEFAULT_TIMEOUTS.clientIdleMs)
+      almost(setup, DEFAULT_TIMEOUTS.clientIdleMs)
     }
     await client.get('/')
-    pass(it, DEFAULT_TIMEOUTS.clientIdleMs)
+    pass(setup, DEFAULT_TIMEOUTS.clientIdleMs)
     expect(await client.ended).toBe('end')
   })
 
   it('that takes nothing of its response is reset after clientWriteMs', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       manualTime: true,
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\n\r\n')
         await connection.flood(Buffer.alloc(65_536), 100_000_000)
-        await it.reached('response-body')
-        almost(it, DEFAULT_TIMEOUTS.clientWriteMs)
-        await settled(it)
-        expect(it.events.length).toBe(0)
-        pass(it, 1_000)
+        await setup.reached('response-body')
+        almost(setup, DEFAULT_TIMEOUTS.clientWriteMs)
+        await settled(setup)
+        expect(setup.events.length).toBe(0)
+        pass(setup, 1_000)
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     client.reader.pause()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    const event = await it.event(1)
+    const event = await setup.event(1)
     expect([event.outcome, event.detail]).toEqual(['client-timeout', 'clientWriteMs passed'])
   })
 
   it('that was answered and goes on sending is listened to for clientLingerMs', async () => {
-    await using it = await setUp({ script: silent, manualTime: true })
-    const client = await it.connect()
+    await using setup = await setUp({ script: silent, manualTime: true })
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n')
     expect((await client.readResponse()).status).toBe(400)
     await client.send('still sending')
-    await settled(it)
-    expect(it.proxy.connections).toBe(1)
-    pass(it, DEFAULT_TIMEOUTS.clientLingerMs)
-    await settled(it)
-    expect(it.proxy.connections).toBe(0)
+    await settled(setup)
+    expect(setup.proxy.connections).toBe(1)
+    pass(setup, DEFAULT_TIMEOUTS.clientLingerMs)
+    await settled(setup)
+    expect(setup.proxy.connections).toBe(0)
   })
 })
 
 describe('an upstream', () => {
   it('that says nothing is 504 after upstreamHeadersMs', async () => {
-    await using it = await setUp({ script: silent, manualTime: true })
-    const client = await it.connect()
+    await using setup = await setUp({ script: silent, manualTime: true })
+    const client = await setup.connect()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('upstream-connected')
-    almost(it, DEFAULT_TIMEOUTS.upstreamHeadersMs)
-    expect(it.events.length).toBe(0)
-    pass(it, 1_000)
+    await setup.reached('upstream-connected')
+    almost(setup, DEFAULT_TIMEOUTS.upstreamHeadersMs)
+    expect(setup.events.length).toBe(0)
+    pass(setup, 1_000)
     expect((await client.readResponse()).status).toBe(504)
-    expect([it.events[0].outcome, it.events[0].detail]).toEqual(['upstream-timeout', 'upstreamHeadersMs passed'])
+    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['upstream-timeout', 'upstreamHeadersMs passed'])
   })
 
   it('that drips its head is 504 after upstreamHeadersMs in all', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       manualTime: true,
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\nX: ')
         for (let i = 0; i < 4; i++) {
-          await settled(it)
-          pass(it, DEFAULT_TIMEOUTS.upstreamHeadersMs / 4)
+          await settled(setup)
+          pass(setup, DEFAULT_TIMEOUTS.upstreamHeadersMs / 4)
           await connection.send('x')
         }
         await connection.ended
       },
     })
-    expect((await (await it.connect()).get('/')).status).toBe(504)
+    expect((await (await setup.connect()).get('/')).status).toBe(504)
   })
 
   it('that stops within its body breaks the response off after upstreamBodyMs', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       manualTime: true,
       script: async (connection) => {
         await connection.readRequest()
         await connection.send('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nsome')
-        await it.reached('response-body')
-        pass(it, DEFAULT_TIMEOUTS.upstreamBodyMs)
+        await setup.reached('response-body')
+        pass(setup, DEFAULT_TIMEOUTS.upstreamBodyMs)
         await connection.ended
       },
     })
-    expect((await (await it.connect()).get('/')).complete).toBe(false)
-    expect([it.events[0].outcome, it.events[0].detail]).toEqual(['upstream-timeout', 'upstreamBodyMs passed'])
+    expect((await (await setup.connect()).get('/')).complete).toBe(false)
+    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['upstream-timeout', 'upstreamBodyMs passed'])
   })
 
   it('that is not timed while it waits for a slow client', async () => {
     let accepted = 0
-    await using it = await setUp({
+    await using setup = await setUp({
       manualTime: true,
       config: { timeouts: { clientWriteMs: 10 * DEFAULT_TIMEOUTS.upstreamBodyMs } },
       script: async (connection) => {
@@ -174,16 +174,16 @@ describe('an upstream', () => {
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     client.reader.pause()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     while (accepted === 0) await new Promise(setImmediate)
-    pass(it, 2 * DEFAULT_TIMEOUTS.upstreamBodyMs)
-    expect(it.events.length).toBe(0)
+    pass(setup, 2 * DEFAULT_TIMEOUTS.upstreamBodyMs)
+    expect(setup.events.length).toBe(0)
   })
 
   it('that takes nothing of a request body is 504 after upstreamWriteMs', async () => {
-    await using it = await setUp({
+    await using setup = await setUp({
       manualTime: true,
       script: async (connection) => {
         await connection.readHead()
@@ -191,9 +191,9 @@ describe('an upstream', () => {
         await connection.ended
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n')
-    await it.reached('upstream-connected')
+    await setup.reached('upstream-connected')
     let stalled = false
     while (!stalled) {
       if (client.socket.write(Buffer.alloc(65_536))) continue
@@ -203,18 +203,18 @@ describe('an upstream', () => {
       })
       for (let turn = 0; turn < 100 && stalled; turn++) await new Promise(setImmediate)
     }
-    pass(it, DEFAULT_TIMEOUTS.upstreamWriteMs)
+    pass(setup, DEFAULT_TIMEOUTS.upstreamWriteMs)
     expect((await client.readResponse()).status).toBe(504)
-    expect(it.events[0].detail).toBe('upstreamWriteMs passed')
+    expect(setup.events[0].detail).toBe('upstreamWriteMs passed')
   })
 
   it('that does not accept is 504 after upstreamConnectMs', async () => {
     // A backlog that is full lets further connections wait: TEST-NET-1 would do too, but needs a route.
-    await using it = await setUp({ script: silent, manualTime: true, upstream: { host: '192.0.2.1', port: 9 } })
-    const client = await it.connect()
+    await using setup = await setUp({ script: silent, manualTime: true, upstream: { host: '192.0.2.1', port: 9 } })
+    const client = await setup.connect()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('upstream-selected')
-    pass(it, DEFAULT_TIMEOUTS.upstreamConnectMs)
+    await setup.reached('upstream-selected')
+    pass(setup, DEFAULT_TIMEOUTS.upstreamConnectMs)
     const { status } = await client.readResponse()
     // Without a route to TEST-NET-1 the connection fails at once instead.
     expect([502, 504]).toContain(status)
@@ -222,23 +222,23 @@ describe('an upstream', () => {
   })
 
   it('that has no free connection is 503 after upstreamQueueMs', async () => {
-    await using it = await setUp({ script: silent, manualTime: true, upstream: { maxConnections: 1 } })
-    const [one, two] = [await it.connect(), await it.connect()]
+    await using setup = await setUp({ script: silent, manualTime: true, upstream: { maxConnections: 1 } })
+    const [one, two] = [await setup.connect(), await setup.connect()]
     await one.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('request-sent')
+    await setup.reached('request-sent')
     await two.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
-    await it.reached('upstream-wait')
-    await settled(it)
-    almost(it, DEFAULT_TIMEOUTS.upstreamQueueMs)
-    expect(it.events.length).toBe(0)
-    pass(it, 1_000)
+    await setup.reached('upstream-wait')
+    await settled(setup)
+    almost(setup, DEFAULT_TIMEOUTS.upstreamQueueMs)
+    expect(setup.events.length).toBe(0)
+    pass(setup, 1_000)
     expect((await two.readResponse()).status).toBe(503)
-    expect(it.events[0].detail).toBe('upstreamQueueMs passed')
+    expect(setup.events[0].detail).toBe('upstreamQueueMs passed')
   })
 
   it('connection that is kept is closed after upstreamIdleMs', async () => {
     let ended = 0
-    await using it = await setUp({
+    await using setup = await setUp({
       manualTime: true,
       script: async (connection) => {
         await connection.readRequest()
@@ -247,21 +247,21 @@ describe('an upstream', () => {
         ended++
       },
     })
-    const client = await it.connect()
+    const client = await setup.connect()
     await client.get('/')
-    pass(it, DEFAULT_TIMEOUTS.upstreamIdleMs)
+    pass(setup, DEFAULT_TIMEOUTS.upstreamIdleMs)
     while (ended === 0) await new Promise(setImmediate)
     await client.get('/')
-    expect(it.origin.connections).toBe(2)
+    expect(setup.origin.connections).toBe(2)
   })
 })
 
 it('maxConnections: further clients are closed at once', async () => {
-  await using it = await setUp({
+  await using setup = await setUp({
     script: answering(() => plainResponse('ok')),
     config: { limits: { maxConnections: 2 } },
   })
-  const [one, two, three] = [await it.connect(), await it.connect(), await it.connect()]
+  const [one, two, three] = [await setup.connect(), await setup.connect(), await setup.connect()]
   expect((await one.get('/')).status).toBe(200)
   expect((await two.get('/')).status).toBe(200)
   expect((await three.reader.toEnd()).length).toBe(0)
