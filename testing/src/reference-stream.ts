@@ -72,10 +72,12 @@ export function lookAhead(
     const tokens = tokenize(reference, [...prefix, ...tail], state)
     real.add(tokens)
     all.add(tokens)
-    for (const alien of [ALIEN, SILENT_ALIEN]) all.add(tokenize(reference, [...prefix, ...tail, alien], state))
   }
   const visit = (tail: Body, symbolsLeft: number): void => {
     addFuture(tail)
+    if (symbolsLeft >= length - 1) {
+      for (const alien of [ALIEN, SILENT_ALIEN]) all.add(tokenize(reference, [...prefix, ...tail, alien], state))
+    }
     if (symbolsLeft > 0) for (const symbol of symbols) visit([...tail, ...symbol], symbolsLeft - 1)
   }
   visit([], length)
@@ -196,8 +198,8 @@ export function continuationsOf(reference: Reference, prefix: Body, budget: numb
   return { symbols, length, words: [...words.values()].slice(0, MAX_WORDS) }
 }
 
-const MAX_WORDS = 24
-const MAX_WORDS_PER_NODE = 4
+const MAX_WORDS = 40
+const MAX_WORDS_PER_NODE = 6
 
 /** Some texts that a pattern matches when its assertions hold, the plainest first. */
 function wordsOf(node: Node, mode: PatternMode): Body[] {
@@ -205,8 +207,12 @@ function wordsOf(node: Node, mode: PatternMode): Body[] {
     case 'empty':
     case 'assert':
       return [[]]
-    case 'class':
-      return node.ranges.length === 0 ? [] : [mode === 'text' ? encodeUtf8(node.ranges[0]) : [node.ranges[0]]]
+    case 'class': {
+      // A line break may be the one member that an assertion beside the class lets pass.
+      const members = node.ranges.length === 0 ? [] : [node.ranges[0]]
+      if (contains(node.ranges, 0x0a) && members[0] !== 0x0a) members.push(0x0a)
+      return members.map((member) => (mode === 'text' ? encodeUtf8(member) : [member]))
+    }
     case 'capture':
       return wordsOf(node.node, mode)
     case 'alternate':
@@ -306,9 +312,23 @@ export function streamReference(
   let at = 0
 
   const finish = (aborted: boolean): StreamRecord => ({ writes, output, hits, overflows, aborted, isUndecided })
+  const render = (tokens: readonly Token[]): number[] => tokens.flatMap((token) => renderToken(reference, body, token))
+  const take = (tokens: readonly Token[], from: number): void => {
+    output.push(...render(tokens))
+    const counts = countHits(reference, tokens)
+    for (const [rule, count] of counts.entries()) hits[rule] += count
+    state = { from, fired: state.fired.map((fired, rule) => fired + counts[rule]) }
+  }
+  /** Looks at the body up to `end` and takes what is settled, so that later searches begin behind it. */
   const outlookAt = (end: number): OutlookRange => {
     const prefix = body.slice(0, end)
-    return lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuations))
+    const found = lookAhead(reference, prefix, state, continuationsOf(reference, prefix, options.continuations))
+    const { settled, settledEnd } = found.most
+    const last = settled.at(-1)
+    // A search that begins where an empty match was found would find it again.
+    if (last === undefined || (last.kind === 'match' && last.start === last.end)) return found
+    take(settled, settledEnd)
+    return { least: withoutSettled(found.least, settled.length), most: withoutSettled(found.most, settled.length) }
   }
 
   for (const size of chunkSizes) {
@@ -318,14 +338,16 @@ export function streamReference(
         continue
       }
       if (!mayExceed(reference, body.slice(0, at + 1), state, options.maxHeldBytes)) continue
+      const before = { state, output: [...output], hits: [...hits] }
       const { least, most } = outlookAt(at + 1)
       const exceeds = least.heldBytes + least.pending > options.maxHeldBytes
       if (exceeds !== most.heldBytes + most.pending > options.maxHeldBytes) isUndecided = true
       if (!exceeds) continue
-      const settled = settleBefore(reference, body.slice(0, at), state)
-      output.push(...settled.flatMap((token) => renderToken(reference, body, token)))
-      for (const [rule, count] of countHits(reference, settled).entries()) hits[rule] += count
-      state = { from: at, fired: advance(state.fired, countHits(reference, settled)) }
+      // What only the byte that exceeds the limit would settle does not count: that byte is not looked at yet.
+      state = before.state
+      output.splice(0, output.length, ...before.output)
+      hits.splice(0, hits.length, ...before.hits)
+      take(settleBefore(reference, body.slice(0, at), state, options.overflow === 'skip'), at)
       overflows += 1
       if (options.overflow === 'abort') return finish(true)
       if (options.overflow === 'passthrough') {
@@ -338,23 +360,19 @@ export function streamReference(
       continue
     }
     const { least, most } = outlookAt(at)
-    const render = (tokens: readonly Token[]): number[] => [
-      ...output,
-      ...tokens.flatMap((token) => renderToken(reference, body, token)),
-    ]
     writes.push({
-      leastOutput: render(most.settled),
-      mostOutput: render(least.settled),
+      leastOutput: [...output, ...render(most.settled)],
+      mostOutput: [...output, ...render(least.settled)],
       leastHeld: least.heldBytes,
       mostHeld: most.heldBytes,
     })
   }
-  if (!isPassing) {
-    const rest = tokenize(reference, body, state)
-    output.push(...rest.flatMap((token) => renderToken(reference, body, token)))
-    for (const [rule, count] of countHits(reference, rest).entries()) hits[rule] += count
-  }
+  if (!isPassing) take(tokenize(reference, body, state), body.length)
   return finish(false)
+}
+
+function withoutSettled(outlook: Outlook, count: number): Outlook {
+  return { ...outlook, settled: outlook.settled.slice(count) }
 }
 
 /** A cheap bound that spares the search through continuations: no more than all octets and all matches can count. */
@@ -365,23 +383,23 @@ function mayExceed(reference: Reference, prefix: Body, state: SearchState, limit
 }
 
 /**
- * The tokens of a text as if a byte that no rule can match followed. An empty match at its very end belongs to the
- * search that starts afresh there.
+ * The tokens of a text as if a byte that no rule can match followed. An empty match at its very end is complete, and so
+ * taken; but where a search starts afresh at that place, that search finds it.
  */
-function settleBefore(reference: Reference, text: Body, state: SearchState): Token[] {
-  return tokenize(reference, [...text, ALIEN], state).filter(
-    (token) => (token.kind === 'copy' ? token.at : token.start) < text.length,
-  )
-}
-
-function advance(fired: readonly number[], hits: readonly number[]): number[] {
-  return fired.map((count, rule) => count + hits[rule])
+function settleBefore(reference: Reference, text: Body, state: SearchState, startsAfresh: boolean): Token[] {
+  return tokenize(reference, [...text, ALIEN], state).filter((token) => {
+    if (token.kind === 'copy') return token.at < text.length
+    return token.start < text.length || (token.start === text.length && !startsAfresh)
+  })
 }
 
 export interface NginxRecord {
   readonly output: readonly number[]
   readonly overflows: number
-  /** True where output beyond the cut was settled before the write ended: the rules do not say what becomes of it. */
+  /**
+   * True where the rules do not say what happens: output beyond the cut was settled before the write ended, or an empty
+   * match is pending at the cut.
+   */
   readonly isUndecided: boolean
 }
 
@@ -412,7 +430,7 @@ export function streamNginxReference(
       const first = exceeding.indexOf(true)
       const cut = chunkStart + first
       const { held, settledEnd, settled } = outlookAt(cut)
-      const tokens = settleBefore(reference, body.slice(0, cut), state)
+      const tokens = settleBefore(reference, body.slice(0, cut), state, false)
       const output = tokens.flatMap((token, i) => {
         const isOpen = i >= settled.length
         if (token.kind === 'copy' || !isOpen) return renderToken(reference, body, token)
@@ -422,7 +440,8 @@ export function streamNginxReference(
       return {
         output: [...output, ...body.slice(cut)],
         overflows: 1,
-        isUndecided: outlookAt(chunkEnd).settledEnd > cut,
+        isUndecided:
+          outlookAt(chunkEnd).settledEnd > cut || tokens.some((token) => token.kind === 'match' && token.start === cut),
       }
     }
     chunkStart = chunkEnd
