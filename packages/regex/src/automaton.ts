@@ -245,6 +245,8 @@ export class Automaton {
   private readonly allText: boolean
   private visited: Int32Array
   private stamp = 0
+  private activeSetsMade = 0
+  private entries = 0
 
   constructor(rules: readonly AutomatonRule[], options: AutomatonOptions) {
     this.rules = rules
@@ -321,6 +323,21 @@ export class Automaton {
     const head = this.resolve(work, state)
     if (isUndecided(head)) return head
     return { ops: encodeOps(work, []), active: head.active }
+  }
+
+  /** Numbers kept so that steps need not work them out again. */
+  get cachedEntries(): number {
+    return this.entries
+  }
+
+  /** Forgets what can be worked out again. Active sets and states that are in use stay valid. */
+  forget(): void {
+    this.closures.clear()
+    this.spawns.clear()
+    this.outcomes.clear()
+    this.activeSets.clear()
+    this.entries = 0
+    this.activeSets.set(activeKey(this.initialActive.rules, this.initialActive.fired), this.initialActive)
   }
 
   /** The same live threads without a loop head: nothing begins after them. */
@@ -619,11 +636,12 @@ export class Automaton {
   }
 
   private internActive(rules: readonly number[], fired: ReadonlySet<number>): ActiveSet {
-    const key = `${rules.join(',')}/${[...fired].sort((a, b) => a - b).join(',')}`
+    const key = activeKey(rules, fired)
     const known = this.activeSets.get(key)
     if (known !== undefined) return known
-    const set: ActiveSet = { id: this.activeSets.size, rules, fired }
+    const set: ActiveSet = { id: this.activeSetsMade++, rules, fired }
     this.activeSets.set(key, set)
+    this.entries += ACTIVE_SET_ENTRIES + rules.length + fired.size
     return set
   }
 
@@ -712,6 +730,7 @@ export class Automaton {
     }
     const spawn: Spawn = { threads, emptyRule, waits, byClass: new Map() }
     this.spawns.set(key, spawn)
+    this.entries += CLOSURE_ENTRIES + threads.length
     return spawn
   }
 
@@ -789,6 +808,7 @@ export class Automaton {
           )
     const result = Int32Array.from(kept)
     this.closures.set(key, result)
+    this.entries += CLOSURE_ENTRIES + result.length
     return result
   }
 
@@ -999,6 +1019,14 @@ export class Automaton {
     }
     return this.outcomes.get(root.key)
   }
+}
+
+/** Overhead of a cached item, in numbers. */
+const CLOSURE_ENTRIES = 16
+const ACTIVE_SET_ENTRIES = 64
+
+function activeKey(rules: readonly number[], fired: ReadonlySet<number>): string {
+  return `${rules.join(',')}/${[...fired].sort((a, b) => a - b).join(',')}`
 }
 
 /** More answers than one step can ask for: without a loop head nothing depends on which rules are spent. */

@@ -11,6 +11,11 @@ import { byteKind, KIND_NEWLINE, KIND_NONE, KIND_WORD, NEWLINE } from './context
 export interface CaptureProgram {
   readonly program: Program
   readonly groupCount: number
+  /** Number of each `split` among the splits, -1 for other instructions. */
+  readonly splitIndex: Int32Array
+  readonly splitCount: number
+  /** Target per byte (-1 for none) of each `bytes` instruction, built when first met. */
+  readonly targets: (Int32Array | undefined)[]
 }
 
 /** What the bytes around a match say to assertions at its edges; see `Match` in tokenizer.ts. */
@@ -20,8 +25,14 @@ export interface MatchEdges {
 }
 
 export function compileCaptures(rule: RuleSource, groupCount: number): CaptureProgram {
-  return { program: compileProgram([rule], { saves: true }), groupCount }
+  const program = compileProgram([rule], { saves: true })
+  let splitCount = 0
+  const splitIndex = Int32Array.from(program.instructions, (each) => (each.op === 'split' ? splitCount++ : -1))
+  return { program, groupCount, splitIndex, splitCount, targets: [] }
 }
+
+/** Bits of (split, offset) pairs up to which ways are tried one after the other, each pair once. */
+const MAX_VISITED_BITS = 1 << 18
 
 interface ThreadList {
   count: number
@@ -31,16 +42,87 @@ interface ThreadList {
 
 /**
  * Offsets into `text`, start and end per group: slots 0 and 1 are the whole match, 2k and 2k+1 group k, -1 where a
- * group took no part.
+ * group took no part. `maxVisitedBits` bounds the memory of trying ways one after the other.
  */
-export function findCaptures(captures: CaptureProgram, text: Uint8Array, edges: MatchEdges): Int32Array {
-  const { program, groupCount } = captures
+export function findCaptures(
+  captures: CaptureProgram,
+  text: Uint8Array,
+  edges: MatchEdges,
+  maxVisitedBits: number = MAX_VISITED_BITS,
+): Int32Array {
+  const { groupCount } = captures
   const width = 2 * (groupCount + 1)
-  const size = program.instructions.length
   const result = new Int32Array(width).fill(-1)
   result[0] = 0
   result[1] = text.length
   if (groupCount === 0) return result
+  if (captures.splitCount * (text.length + 1) <= maxVisitedBits) {
+    backtrack(captures, text, edges, result)
+    return result
+  }
+  return simulate(captures, text, edges, result)
+}
+
+/**
+ * Tries ways in order of priority; a pair of split and offset that failed once is not tried again, so the cost is
+ * bounded as that of the simulation is, and the common match takes its first way. Fills `result`.
+ */
+function backtrack(captures: CaptureProgram, text: Uint8Array, edges: MatchEdges, result: Int32Array): void {
+  const { program, splitIndex, splitCount } = captures
+  const width = text.length + 1
+  const visited = new Uint32Array(((splitCount * width) >> 5) + 1)
+  // Ways left to try, as (instruction, offset); a complement restores a slot: (~slot, value).
+  const stack: number[] = [program.starts[0], 0]
+  while (stack.length > 0) {
+    let at = stack.pop() as number
+    let pc = stack.pop() as number
+    if (pc < 0) {
+      result[~pc] = at
+      continue
+    }
+    for (;;) {
+      const instruction = program.instructions[pc]
+      if (instruction.op === 'bytes') {
+        const next = at < text.length ? targetsOf(captures, pc, instruction.arcs)[text[at]] : -1
+        if (next < 0) break
+        pc = next
+        at++
+      } else if (instruction.op === 'split') {
+        const bit = splitIndex[pc] * width + at
+        if ((visited[bit >> 5] & (1 << (bit & 31))) !== 0) break
+        visited[bit >> 5] |= 1 << (bit & 31)
+        const { next } = instruction
+        for (let i = next.length - 1; i > 0; i--) stack.push(next[i], at)
+        pc = next[0]
+      } else if (instruction.op === 'save') {
+        stack.push(~instruction.slot, result[instruction.slot])
+        result[instruction.slot] = at
+        pc = instruction.next
+      } else if (instruction.op === 'assert') {
+        if (!holds(instruction.assertion, text, at, edges)) break
+        pc = instruction.next
+      } else {
+        if (at === text.length) return
+        break
+      }
+    }
+  }
+}
+
+function targetsOf(captures: CaptureProgram, pc: number, arcs: readonly number[]): Int32Array {
+  const known = captures.targets[pc]
+  if (known !== undefined) return known
+  const targets = new Int32Array(256).fill(-1)
+  for (let i = 0; i < arcs.length; i += 3) targets.fill(arcs[i + 2], arcs[i], arcs[i + 1] + 1)
+  captures.targets[pc] = targets
+  return targets
+}
+
+/** All ways at once, one byte after the other; for long matches of large programs. */
+function simulate(captures: CaptureProgram, text: Uint8Array, edges: MatchEdges, result: Int32Array): Int32Array {
+  const { program, groupCount } = captures
+  const width = 2 * (groupCount + 1)
+  const size = program.instructions.length
   let now = newList(size, width)
   let next = newList(size, width)
   const seen = new Int32Array(size).fill(-1)

@@ -32,6 +32,10 @@ import { buildPrefilter, type Prefilter } from './prefilter.ts'
 export const MAX_TABLE_BYTES: number = 16 * 1024 * 1024
 /** Characters of state keys that are kept on the side of JavaScript. */
 const MAX_KEY_CHARACTERS = 16 * 1024 * 1024
+/** Numbers that the automaton keeps to make its steps cheap; met, it works them out again. */
+const MAX_AUTOMATON_ENTRIES = 4 * 1024 * 1024
+/** States that one body may add to the cache; beyond it, a full cache is stepped past and not flushed. */
+export const MAX_STATES_PER_BODY: number = 2_000
 /** A body is processed in pieces of at most this size, so that output leaves and others are served in between. */
 export const PIECE_BYTES: number = 64 * 1024
 const OUT_BYTES = 64 * 1024
@@ -122,6 +126,16 @@ export interface TokenizerOptions {
   readonly overflow: 'skip' | 'passthrough' | 'abort'
 }
 
+/** What the shared cache of automaton states may take. */
+export interface CacheLimits {
+  /** Transition rows and records; met, the cache starts over. Default {@link MAX_TABLE_BYTES}. */
+  readonly tableBytes: number
+  /** States that one body may add; beyond it, a full cache is stepped past. Default {@link MAX_STATES_PER_BODY}. */
+  readonly statesPerBody: number
+}
+
+export const DEFAULT_CACHE_LIMITS: CacheLimits = { tableBytes: MAX_TABLE_BYTES, statesPerBody: MAX_STATES_PER_BODY }
+
 export interface TokenizerRule extends AutomatonRule {
   /** The replacement, where it is the same for every match of every body. */
   readonly replacement: Uint8Array | undefined
@@ -159,6 +173,7 @@ export class Tokenizer {
   readonly prefilter: Prefilter
   readonly rules: readonly TokenizerRule[]
   readonly options: TokenizerOptions
+  readonly cacheLimits: CacheLimits
   /** @internal */
   readonly kernel: Kernel
   /** @internal */
@@ -188,10 +203,17 @@ export class Tokenizer {
   private keyCharacters = 0
   private passingRecord = 0
   private passingRecordBytes = 0
+  /** Rows for states that do not go into the cache: where a step comes from, and where it leads. */
+  private readonly passingRows: number[] = []
 
-  constructor(rules: readonly TokenizerRule[], options: TokenizerOptions) {
+  constructor(
+    rules: readonly TokenizerRule[],
+    options: TokenizerOptions,
+    cacheLimits: CacheLimits = DEFAULT_CACHE_LIMITS,
+  ) {
     this.rules = rules
     this.options = options
+    this.cacheLimits = cacheLimits
     this.automaton = new Automaton(rules, { priority: options.priority, firedKeepsToken: options.nginx })
     const { automaton } = this
     this.kernel = new WebAssembly.Instance(kernelModule).exports as unknown as Kernel
@@ -289,19 +311,13 @@ export class Tokenizer {
     const known = this.rows.get(state.key)
     if (known !== undefined) return known
     const row = this.tableAllocate(this.rowStride) + ROW_HEADER_WORDS * 4
-    const at = row / 4
-    this.words.fill(-1, at, at + this.automaton.classCount)
-    this.words[at - 1] = state.groups.length
-    this.words[at - 2] = state.firstRuleGroup
-    this.words[at - 3] = state.firstTextGroup
-    this.words[at - 5] = state.context
+    this.fillRow(row, state)
     this.rows.set(state.key, row)
-    this.stateAt.set(row, state)
     this.keyCharacters += state.key.length + state.groups.reduce((sum, group) => sum + group.threads.length, 0) * 4
     this.statesBuilt++
     // Only a state without live threads may skip; the table of its siblings tells it apart.
     const starts = state.groups.length === 0 && state.head === 'normal' ? this.startTable(state) : 0
-    this.words[at - 4] = starts
+    this.words[row / 4 - 4] = starts
     if (starts !== 0) this.words[starts / 4 + state.context] = row
     return row
   }
@@ -316,9 +332,39 @@ export class Tokenizer {
     return at
   }
 
+  /** @internal */
+  get isFull(): boolean {
+    return this.tableBytes >= this.cacheLimits.tableBytes || this.keyCharacters >= MAX_KEY_CHARACTERS
+  }
+
+  /** @internal A row of the cache, if the state has one. */
+  cachedRow(state: State): number | undefined {
+    return this.rows.get(state.key)
+  }
+
+  /** @internal A row that is overwritten by the third call after this one; none of its cells is ever filled. */
+  passingRow(state: State): number {
+    const row = this.passingRows.length < 3 ? this.allocate(this.rowStride) + ROW_HEADER_WORDS * 4 : this.passingRows[0]
+    if (this.passingRows.length === 3) this.passingRows.shift()
+    this.passingRows.push(row)
+    this.fillRow(row, state)
+    return row
+  }
+
+  private fillRow(row: number, state: State): void {
+    const at = row / 4
+    this.words.fill(-1, at, at + this.automaton.classCount)
+    this.words[at - 1] = state.groups.length
+    this.words[at - 2] = state.firstRuleGroup
+    this.words[at - 3] = state.firstTextGroup
+    this.words[at - 4] = 0
+    this.words[at - 5] = state.context
+    this.stateAt.set(row, state)
+  }
+
   /** @internal Clears the cache when it is full; the caller's rows are void then. Returns whether it did. */
   makeRoom(): boolean {
-    if (this.tableBytes < MAX_TABLE_BYTES && this.keyCharacters < MAX_KEY_CHARACTERS) return false
+    if (!this.isFull) return false
     this.rows.clear()
     this.stateAt.clear()
     this.startTables.clear()
@@ -407,6 +453,8 @@ export class TokenStream {
   /** The rest is copied without a look. */
   private passing = false
   private ended = false
+  /** States that this body has added to the cache. */
+  private statesAdded = 0
   /** With the limit checked at the end of a write: the parse before the first byte that exceeded it. */
   private exceeded: { readonly edges: Int32Array; readonly textFrom: number } | undefined
 
@@ -517,7 +565,6 @@ export class TokenStream {
     words[BIAS] = tokenizer.windowBase
     words.set(this.hits, words[HITS] / 4)
     if (words[COUNTERS] !== 0) words.set(this.counters, words[COUNTERS] / 4)
-    tokenizer.makeRoom()
     words[CHECK_AT] = 0
     if (parked !== undefined) {
       this.parked = undefined
@@ -535,8 +582,22 @@ export class TokenStream {
       tokenizer.words[WINDOW_START] = tokenizer.words[POS] - parked.text.length
       tokenizer.words[BIAS] = tokenizer.windowBase - tokenizer.words[WINDOW_START]
     }
-    const row = tokenizer.rowOf(this.state)
+    const row = this.rowFor(this.state)
     tokenizer.words[ROW] = row
+  }
+
+  /** The row of a state, in the cache as long as there is room or this body may make some. */
+  private rowFor(state: State): number {
+    const { tokenizer } = this
+    const known = tokenizer.cachedRow(state)
+    if (known !== undefined) return known
+    if (tokenizer.automaton.cachedEntries >= MAX_AUTOMATON_ENTRIES) tokenizer.automaton.forget()
+    if (tokenizer.isFull) {
+      if (this.statesAdded >= tokenizer.cacheLimits.statesPerBody) return tokenizer.passingRow(state)
+      tokenizer.makeRoom()
+    }
+    this.statesAdded++
+    return tokenizer.rowOf(state)
   }
 
   /** @internal Takes this body's state out of the kernel's memory. */
@@ -581,9 +642,9 @@ export class TokenStream {
       if (exit === EXIT_DONE) break
       if (exit === EXIT_LIMIT) {
         this.meetLimit()
-        if (this.passing || this.aborted) break
       } else if (exit === EXIT_SPINE_FULL) this.growEdges()
       else this.buildTransition(exit)
+      if (this.passing || this.aborted) break
     }
     this.state = tokenizer.stateOf(tokenizer.words[ROW])
     return tokenizer.words[POS] - from
@@ -594,39 +655,59 @@ export class TokenStream {
     const { tokenizer } = this
     const { automaton } = tokenizer
     const state = tokenizer.stateOf(tokenizer.words[ROW])
-    if (tokenizer.makeRoom() && exit !== EXIT_START) {
-      const row = tokenizer.rowOf(state)
-      tokenizer.words[ROW] = row
-      return
-    }
     if (exit === EXIT_START) {
       // Only rule sets without empty matches skip, so nothing happens on entering.
-      const row = tokenizer.rowOf((automaton.enter(tokenizer.words[DETAIL], state.active) as Step).target)
+      const row = this.rowFor((automaton.enter(tokenizer.words[DETAIL], state.active) as Step).target)
       tokenizer.words[ROW] = row
       return
     }
     const symbol = tokenizer.words[DETAIL]
     const row = tokenizer.words[ROW]
-    if (exit === EXIT_UNKNOWN) {
-      const step = automaton.step(state, symbol)
-      let cell: number
-      if ('undecided' in step) cell = ~tokenizer.writeRecord(0, NO_OPS, DECIDE_FLAG)
-      else {
-        const target = tokenizer.rowOf(step.target)
-        cell = step.ops.length === 0 ? target : ~tokenizer.writeRecord(target, step.ops, 0)
-      }
+    if (exit !== EXIT_UNKNOWN && exit !== EXIT_DECIDE) throw new Error(`kernel exit ${exit}`)
+    const step = exit === EXIT_UNKNOWN ? automaton.step(state, symbol) : undefined
+    if (step !== undefined && !('undecided' in step)) {
+      const target = this.rowFor(step.target)
+      if (this.takePassingStep(state, row, step, target)) return
+      const cell = step.ops.length === 0 ? target : ~tokenizer.writeRecord(target, step.ops, 0)
       tokenizer.words[row / 4 + symbol] = cell
       return
     }
-    if (exit !== EXIT_DECIDE) throw new Error(`kernel exit ${exit}`)
+    if (step !== undefined && tokenizer.cachedRow(state) === row) {
+      const cell = ~tokenizer.writeRecord(0, NO_OPS, DECIDE_FLAG)
+      tokenizer.words[row / 4 + symbol] = cell
+    }
     let key = ''
-    const step = this.decide<Step>((decisions) => {
+    const decided = this.decide<Step>((decisions) => {
       key = `${row} ${symbol} ${decisions}`
       return automaton.step(state, symbol, decisions)
     })
     const known = tokenizer.decidedRecord(key)
-    const record = known ?? tokenizer.writeRecord(tokenizer.rowOf(step.target), step.ops, 0)
-    if (known === undefined) tokenizer.rememberDecided(key, record)
+    if (known !== undefined) {
+      this.takeStep(known)
+      return
+    }
+    const target = this.rowFor(decided.target)
+    if (this.takePassingStep(state, row, decided, target)) return
+    const record = tokenizer.writeRecord(target, decided.ops, 0)
+    tokenizer.rememberDecided(key, record)
+    this.takeStep(record)
+  }
+
+  /** Where a flush or a state that is not kept leaves no cell to fill, the step is taken once, by hand. */
+  private takePassingStep(state: State, row: number, step: Step, target: number): boolean {
+    const { tokenizer } = this
+    if (tokenizer.cachedRow(state) === row && tokenizer.cachedRow(step.target) === target) return false
+    if (tokenizer.stateOf(row) !== state) {
+      const own = tokenizer.passingRow(state)
+      tokenizer.words[ROW] = own
+    }
+    this.takeStep(tokenizer.writePassingRecord(target, step.ops))
+    return true
+  }
+
+  /** Applies the record of the byte at the position, as the kernel would. */
+  private takeStep(record: number): void {
+    const { tokenizer } = this
     const result = tokenizer.kernel.apply(record, tokenizer.words[POS] + 1, 1)
     if (result === EXIT_SPINE_FULL) this.growEdges()
     else if (result === EXIT_LIMIT) this.meetLimit()
@@ -677,7 +758,7 @@ export class TokenStream {
   /** Applies ops whatever is held then. Without a target no group may survive. */
   private applyOps(target: State | undefined, ops: Int32Array, pos: number): void {
     const { tokenizer } = this
-    const row = target === undefined ? tokenizer.words[ROW] : tokenizer.rowOf(target)
+    const row = target === undefined ? tokenizer.words[ROW] : this.rowFor(target)
     if (ops.length === 0) {
       tokenizer.words[ROW] = row
       tokenizer.words[POS] = pos

@@ -4,7 +4,7 @@ import { type ParsedPattern, PatternError } from '@prexy/regex/ast'
 import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
 import { parsePattern } from '@prexy/regex/parse'
 import type { RuleSource } from '@prexy/regex/program'
-import { Tokenizer, type TokenizerRule } from '@prexy/regex/tokenizer'
+import { type CacheLimits, DEFAULT_CACHE_LIMITS, Tokenizer, type TokenizerRule } from '@prexy/regex/tokenizer'
 import { findUnbounded } from '@prexy/regex/unbounded'
 import { domainNode, hostProblem } from './domain.ts'
 import type { Rewriter, RewriterInit, RuleSet, UnboundedRule } from './rewriter.ts'
@@ -36,17 +36,26 @@ type Settings = RuleSet['options']
 
 /**
  * Compiles rules. Throws {@link RuleSetError} with everything that is wrong. In octet mode patterns and texts are
- * latin-1 (one character, one octet), in text mode ordinary strings.
+ * latin-1 (one character, one octet), in text mode ordinary strings. `cacheLimits` bounds what all bodies of the rule
+ * set share.
  */
-export function compileRuleSet(rules: readonly Rule[], options: RuleSetOptions = {}): RuleSet {
+export function compileRuleSet(
+  rules: readonly Rule[],
+  options: RuleSetOptions = {},
+  cacheLimits: CacheLimits = DEFAULT_CACHE_LIMITS,
+): RuleSet {
   const settings = resolveOptions(options)
   const compiled = compileRules(rules, settings)
-  const tokenizer = new Tokenizer(compiled.map(toTokenizerRule), {
-    priority: settings.priority,
-    nginx: settings.compat === 'nginx',
-    maxHeldBytes: settings.maxHeldBytes,
-    overflow: settings.overflow,
-  })
+  const tokenizer = new Tokenizer(
+    compiled.map(toTokenizerRule),
+    {
+      priority: settings.priority,
+      nginx: settings.compat === 'nginx',
+      maxHeldBytes: settings.maxHeldBytes,
+      overflow: settings.overflow,
+    },
+    cacheLimits,
+  )
   let unbounded: readonly UnboundedRule[] | undefined
   return {
     rules,

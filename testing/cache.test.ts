@@ -1,0 +1,120 @@
+/** The cache that bodies of a rule set share bounds memory and decides nothing; nor does how groups are found. */
+import { findCaptures, compileCaptures } from '@prexy/regex/captures'
+import { parsePattern } from '@prexy/regex/parse'
+import { Tokenizer } from '@prexy/regex/tokenizer'
+import { compileRuleSet } from '@prexy/rewrite/rule-set'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  BROKEN_TEXT,
+  LETTERS,
+  OCTETS,
+  patternTree,
+  printPattern,
+  rewriteCase,
+  toOptions,
+  toReference,
+  toRule,
+} from './src/arbitraries.ts'
+import { outputComparison } from './src/compare.ts'
+import { itHolds } from './src/properties.ts'
+import { randomSplit } from './src/splits.ts'
+
+describe('a cache that is always full', () => {
+  const limits = fc.record({
+    tableBytes: fc.integer({ min: 0, max: 4_000 }),
+    statesPerBody: fc.integer({ min: 0, max: 60 }),
+  })
+  for (const [name, palette] of [
+    ['overlapping letters', LETTERS],
+    ['octets with assertions', OCTETS],
+    ['text with broken characters', BROKEN_TEXT],
+  ] as const) {
+    itHolds(
+      `gives the reference's output for ${name}`,
+      fc.record({ made: rewriteCase({ palette, maxRules: 3, maxPieces: 30 }), cacheLimits: limits }),
+      120,
+      ({ made, cacheLimits }) => {
+        const rules = made.rules.map(toRule)
+        const options = toOptions(made)
+        const compare = outputComparison({
+          reference: toReference(made),
+          ruleSet: compileRuleSet(rules, options, cacheLimits),
+          body: made.body,
+          row: { name: `cache ${JSON.stringify(cacheLimits)}`, rules, options },
+        })
+        compare([made.body.length])
+        compare(made.body.map(() => 1))
+        compare(randomSplit(made.body.length, 3), 5)
+      },
+    )
+  }
+
+  it('is not started over by one body alone', () => {
+    const source = {
+      root: parsePattern('(a|b)*a(a|b){12}c', { mode: 'octet', flags: NO_FLAGS }).root,
+      mode: 'octet',
+      hostEnd: false,
+    } as const
+    const tokenizer = new Tokenizer(
+      [{ ...source, usesSpan: false, max: Infinity, replacement: new Uint8Array(0) }],
+      { priority: 'first', nginx: false, maxHeldBytes: 1_000_000, overflow: 'skip' },
+      { tableBytes: 20_000, statesPerBody: 100 },
+    )
+    let out = 0
+    const stream = tokenizer.open({
+      output(chunk) {
+        out += chunk.length
+        return true
+      },
+      replace: () => new Uint8Array(0),
+    })
+    let bits = 1
+    const body = Uint8Array.from({ length: 20_000 }, () => {
+      bits = (bits * 1_103_515_245 + 12_345) & 0x7fffffff
+      return 0x61 + ((bits >> 16) & 1)
+    })
+    stream.write(body)
+    stream.end()
+    expect(out).toBe(body.length)
+    expect(tokenizer.cacheFlushes).toBe(0)
+    // What it added before the cache was full: rows take at least 32 bytes each.
+    expect(tokenizer.statesBuilt).toBeLessThan(20_000 / 32)
+    expect(tokenizer.cachedStates).toBe(tokenizer.statesBuilt)
+  })
+})
+
+const NO_FLAGS = { i: false, m: false, s: false, x: false }
+
+describe('groups', () => {
+  itHolds(
+    'lie where the simulation of all ways finds them',
+    fc.record({
+      tree: patternTree(OCTETS),
+      text: fc.array(fc.constantFrom(0x61, 0x62, 0x0a, 0x20), { maxLength: 30 }),
+    }),
+    300,
+    ({ tree, text }) => {
+      const parsed = parsePattern(printPattern(tree), { mode: 'octet', flags: NO_FLAGS })
+      const source = { root: parsed.root, mode: 'octet', hostEnd: false } as const
+      const captures = compileCaptures(source, parsed.groupCount)
+      const tokenizer = new Tokenizer([{ ...source, usesSpan: true, max: Infinity, replacement: undefined }], {
+        priority: 'first',
+        nginx: false,
+        maxHeldBytes: 1_000,
+        overflow: 'skip',
+      })
+      const stream = tokenizer.open({
+        output: () => true,
+        replace(match) {
+          expect([...findCaptures(captures, match.text, match)]).toEqual([
+            ...findCaptures(captures, match.text, match, 0),
+          ])
+          return match.text
+        },
+      })
+      stream.write(Uint8Array.from(text))
+      stream.end()
+    },
+  )
+})
