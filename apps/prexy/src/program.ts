@@ -16,11 +16,22 @@ interface RewriteFlags {
   readonly compat?: 'nginx'
 }
 
-/** Builds the program. It ends with `parseAsync`; the exit code of a command that ran is in `process.exitCode`. */
-export function buildProgram(): Command {
+/** What a command is run with: where it leaves its exit code, and how it says what is wrong with its words. */
+export interface CommandRun {
+  code: number
+  complain(text: string): void
+}
+
+/** Builds the program; `parseAsync` runs it. Throws CommandError and CommanderError for what is wrong with the words. */
+export function buildProgram(run: CommandRun): Command {
   const program = new Command('prexy')
   styleHelp(program)
+  const name = stylesFor(process.stderr, process.env).red('prexy:')
   program
+    .configureOutput({
+      writeErr: (text) => run.complain(text),
+      outputError: (text, write) => write(text.replace(/^error:/, name)),
+    })
     .description('A reverse proxy that searches and replaces in what goes through it, while it streams.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
@@ -30,16 +41,16 @@ export function buildProgram(): Command {
     .showSuggestionAfterError(true)
     .exitOverride()
 
-  addProxyCommand(program)
-  addServeCommand(program)
-  addReplaceCommand(program)
-  addCheckCommand(program)
+  addProxyCommand(program, run)
+  addServeCommand(program, run)
+  addReplaceCommand(program, run)
+  addCheckCommand(program, run)
   addDebugCommands(program)
-  addDemoCommand(program)
+  addDemoCommand(program, run)
   return program
 }
 
-function addProxyCommand(program: Command): void {
+function addProxyCommand(program: Command, run: CommandRun): void {
   program
     .usage('URL [--listen ADDRESS] [rules]\n       prexy COMMAND [options]')
     .argument('[url]', 'the origin to put prexy in front of, like http://127.0.0.1:9000')
@@ -61,16 +72,16 @@ function addProxyCommand(program: Command): void {
     async (url: string | undefined, flags: ListenFlags & RewriteFlags & { log?: LogFormat }, command: Command) => {
       rules.finish()
       if (url === undefined) {
-        if (process.argv.length > 2)
+        if (flags.listen !== undefined || rules.entries.length > 0)
           throw new CommandError('name the origin to put prexy in front of, like http://127.0.0.1:9000')
         command.outputHelp({ error: true })
-        process.exitCode = EXIT_ERROR
+        run.code = EXIT_ERROR
         return
       }
       if (!/^https?:\/\//i.test(url)) throw new CommandError(unknownCommand(url, command))
       if (command.args.length > 1) throw new CommandError(`one origin at a time; what is ${command.args[1]}?`)
       const { serveOrigin } = await import('./serve.ts')
-      process.exitCode = await serveOrigin(url, flags.listen ?? [], rules.entries, rewriteOptions(flags), flags.log)
+      run.code = await serveOrigin(url, flags.listen ?? [], rules.entries, rewriteOptions(flags), flags.log)
     },
   )
 }
@@ -89,7 +100,7 @@ function unknownCommand(word: string, program: Command): string {
   return `${word} is no command and no address; an address begins with http://`
 }
 
-function addServeCommand(program: Command): void {
+function addServeCommand(program: Command, run: CommandRun): void {
   const command = subcommand(program, 'serve', 'Serve what a configuration file says').argument(
     '<config>',
     'a YAML file; docs/configuration.md says what it may hold',
@@ -109,11 +120,11 @@ function addServeCommand(program: Command): void {
   )
   command.action(async (file: string, flags: ListenFlags & { log?: LogFormat }) => {
     const { serveFile } = await import('./serve.ts')
-    process.exitCode = await serveFile(file, flags.listen ?? [], flags.log)
+    run.code = await serveFile(file, flags.listen ?? [], flags.log)
   })
 }
 
-function addReplaceCommand(program: Command): void {
+function addReplaceCommand(program: Command, run: CommandRun): void {
   const command = subcommand(program, 'replace', 'Search and replace in files or standard input, in bounded memory')
     .argument('[files...]', 'files to read one after the other; - and none are standard input')
     .option(
@@ -143,7 +154,7 @@ function addReplaceCommand(program: Command): void {
     const { replaceFiles } = await import('./replace.ts')
     const set = await compileRuleEntries(rules.entries, rewriteOptions(flags))
     const inPlace = flags.inPlace === true ? '' : flags.inPlace
-    process.exitCode = await replaceFiles(set, files, {
+    run.code = await replaceFiles(set, files, {
       inPlace,
       count: flags.count === true,
       failIfNone: flags.failIfNone === true,
@@ -157,7 +168,7 @@ interface ReplaceFlags {
   readonly failIfNone?: boolean
 }
 
-function addCheckCommand(program: Command): void {
+function addCheckCommand(program: Command, run: CommandRun): void {
   const command = subcommand(program, 'check', 'Say everything that is wrong with a configuration or a rules file')
     .argument('<files...>', 'YAML files')
     .option('--json', 'print the result as one JSON object per file')
@@ -169,7 +180,7 @@ function addCheckCommand(program: Command): void {
   )
   command.action(async (files: string[], flags: { json?: boolean }) => {
     const { checkFiles } = await import('./check.ts')
-    process.exitCode = await checkFiles(files, flags.json === true)
+    run.code = await checkFiles(files, flags.json === true)
   })
 }
 
@@ -205,14 +216,14 @@ const DRIVER_NOTES =
   'One question a line on standard input, one answer a line on standard output, in order. Texts stand for octets, one\n' +
   'character each. A question that cannot be answered is answered {"error": ..., "message": ...}; the next one is read.'
 
-function addDemoCommand(program: Command): void {
+function addDemoCommand(program: Command, run: CommandRun): void {
   const command = subcommand(program, 'demo', 'Run a small shop and prexy in front of it, to look at').option(
     '--check',
     'look at it instead of you: fetch every page, print what was proved, and end',
   )
   command.action(async (flags: { check?: boolean }) => {
     const { runDemo } = await import('./demo/demo.ts')
-    process.exitCode = await runDemo(flags.check === true)
+    run.code = await runDemo(flags.check === true)
   })
 }
 
@@ -299,9 +310,6 @@ function addNotes(command: Command, text: string): void {
 function styleHelp(program: Command): void {
   program.configureHelp({
     styleTitle: (text) => stylesFor(process.stdout, process.env).bold(text),
-  })
-  program.configureOutput({
-    outputError: (text, write) => write(text.replace(/^error: /, 'prexy: ')),
   })
 }
 

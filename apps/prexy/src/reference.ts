@@ -77,7 +77,7 @@ function cell(text: string): string {
 
 /** The text of docs/cli.md. */
 export function commandLineReference(): string {
-  const program = buildProgram()
+  const program = buildProgram({ code: 0, complain() {} })
   const parts = [
     GENERATED,
     '# Command line',

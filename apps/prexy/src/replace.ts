@@ -1,6 +1,6 @@
 /** `prexy replace`: the rewriting engine between files, in bounded memory. */
 import { constants, fstatSync, rmSync, statSync } from 'node:fs'
-import { copyFile, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises'
+import { copyFile, type FileHandle, link, open, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { GatherSink } from '@prexy/rewrite/gather-sink'
@@ -139,8 +139,7 @@ function writeToStdout(bytes: Uint8Array): Promise<void> {
  * there is either the old or the new file. A file without a match is left as it is, times included.
  */
 async function rewriteFile(set: RuleSet, path: string, suffix: string, progress: Progress): Promise<number> {
-  // O_NOFOLLOW also holds when the file is exchanged for a link meanwhile.
-  const source = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+  const source = await openUnlinked(path)
   try {
     const stat = await source.stat()
     if (!stat.isFile()) throw new CommandError(stat.isDirectory() ? 'is a directory' : 'is no regular file')
@@ -159,7 +158,6 @@ async function rewriteFile(set: RuleSet, path: string, suffix: string, progress:
       } finally {
         await target.close()
       }
-      if ((await lstat(path)).isSymbolicLink()) throw new CommandError('is a symbolic link')
       if (suffix !== '') await keepBackup(path, path + suffix)
       await rename(temporary, path)
       return hits
@@ -167,13 +165,20 @@ async function rewriteFile(set: RuleSet, path: string, suffix: string, progress:
       await rm(temporary, { force: true })
       pendingFiles.delete(temporary)
     }
+  } finally {
+    await source.close()
+  }
+}
+
+/** Also holds when the file is exchanged for a link meanwhile. */
+async function openUnlinked(path: string): Promise<FileHandle> {
+  try {
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ELOOP') {
       throw new CommandError('is a symbolic link; name the file it points to')
     }
     throw error
-  } finally {
-    await source.close()
   }
 }
 

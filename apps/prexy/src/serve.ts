@@ -4,7 +4,7 @@ import { stat } from 'node:fs/promises'
 import { type Config, configFromValue, loadConfig, type RouteConfig, type RuleList } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { formatProblem } from '@prexy/config/problem'
-import type { ProxyConfig, RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
+import type { RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { type AccessLog, createAccessLog } from './access-log.ts'
@@ -74,7 +74,12 @@ async function runServer(
   changedMs: number,
 ): Promise<number> {
   const log = createAccessLog(config.log)
-  const server = await startServer(config, setOf, changedMs, log)
+  let server: RunningProxy
+  try {
+    server = await startServer(config, setOf, changedMs, log)
+  } catch (error) {
+    throw listenError(error)
+  }
   const style = stylesFor(process.stderr, process.env)
   const say = (line: string): void => {
     process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
@@ -124,19 +129,14 @@ export async function startServer(
   rulesChangedMs: number,
   log: AccessLog,
 ): Promise<RunningProxy> {
-  const proxyConfig: ProxyConfig = {
+  return await startProxy({
     listen: config.listen.map(({ host, port }) => ({ host: host ?? everyAddress(), port })),
     routes: config.routes.map((route) => proxyRoute(route, setOf(route.ruleList), rulesChangedMs)),
     timeouts: config.timeouts,
     limits: config.limits,
     onExchange: (event) => log.exchange(event),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),
-  }
-  try {
-    return await startProxy(proxyConfig)
-  } catch (error) {
-    throw listenError(error)
-  }
+  })
 }
 
 function proxyRoute(route: RouteConfig, rules: RuleSet | undefined, rulesChangedMs: number): ProxyRoute {

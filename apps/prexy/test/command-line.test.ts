@@ -1,0 +1,88 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { runCommandLine } from '../src/command-line.ts'
+import { runPrexy } from './run-prexy.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'prexy-words-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+const AB = ['--text', 'a', '--with', 'b']
+
+/** What is said about words that are wrong, which always is exit code 2. */
+async function complaintOf(args: readonly string[]): Promise<string> {
+  let complaint = ''
+  const code = await runCommandLine(args, (text) => {
+    complaint += text
+  })
+  expect(code).toBe(2)
+  return complaint
+}
+
+test('help and version', async () => {
+  expect(await runPrexy(['--version'])).toMatchObject({ code: 0, stdout: '0.1.0\n', stderr: '' })
+  const help = await runPrexy(['replace', '--help'])
+  expect(help).toMatchObject({ code: 0, stderr: '' })
+  expect(help.stdout).toContain('$ prexy replace --rules rules.yaml page.html')
+  const bare = await runPrexy([])
+  expect(bare).toMatchObject({ code: 2, stdout: '' })
+  expect(bare.stderr).toContain('Usage: prexy URL')
+})
+
+describe('what is wrong with the command line', () => {
+  test.each<[args: string[], message: string]>([
+    [['replace'], 'no rules; add --text a --with b, or --rules rules.yaml'],
+    [['replace', '--text', 'a'], "--text a has no --with; add --with and the new text, '' to delete"],
+    [
+      ['replace', '--text', 'a', '--text', 'b', '--with', 'c'],
+      "--text a has no --with; add --with and the new text, '' to delete",
+    ],
+    [['replace', '--with', 'a'], '--with stands alone; put it after the --text, --regex or --domain it is for'],
+    [['replace', '--text', 'a', '--with', 'b', '--with', 'c'], '--text a has two --with; keep one'],
+    [['replace', '--text', '', '--with', 'c'], '--text: must not be empty'],
+    [
+      ['replace', '--regex', 'ab(', '--with', ''],
+      '--regex: the group has no closing parenthesis; write \\( for a parenthesis\n  ab(\n    ^',
+    ],
+    [['replace', '--text', 'a', '--with', 'b', '--max', '0'], '--max 0 is no whole number from 1'],
+    [['replace', '--rules', '/nowhere/rules.yaml'], '/nowhere/rules.yaml: there is no such file'],
+    [['replace', '--txt', 'a'], "unknown option '--txt'\n(Did you mean --text?)"],
+    [['replace', ...AB, '--max-held-bytes', '1'], '--max-held-bytes 1 is no whole number from 4'],
+    [['serv', 'prexy.yaml'], 'there is no command serv; did you mean prexy serve?'],
+    [['prexy.yaml'], 'prexy.yaml is no address; to serve a file: prexy serve prexy.yaml'],
+    [['https://origin'], '"https://origin" is https; prexy speaks plain http to upstreams'],
+    [['http://origin/path'], '"http://origin/path" has a path; an upstream is scheme, host and port'],
+    [
+      ['http://origin', '--listen', 'nowhere'],
+      '--listen: "nowhere" is no address; write it like 8080, 127.0.0.1:8080 or [::1]:8080',
+    ],
+    [['http://origin', 'http://other'], 'one origin at a time; what is http://other?'],
+  ])('%j', async (args, message) => {
+    expect(await complaintOf(args)).toBe(`prexy: ${message}\n`)
+  })
+
+  test('everything at once, the rules of files included', async () => {
+    const rules = join(folder, 'rules.yaml')
+    writeFileSync(rules, '- txt: a\n- regex: "*"\n  with: b\n')
+    const complaint = await complaintOf([
+      'replace',
+      '--domain',
+      'a/b',
+      '--with',
+      'c',
+      '--rules',
+      rules,
+      '--regex',
+      ')',
+      '--with',
+      '',
+    ])
+    expect(
+      complaint
+        .replaceAll(rules, 'rules.yaml')
+        .split('\n')
+        .filter((line) => !line.startsWith('  ')),
+    ).toHaveLength(6)
+  })
+})

@@ -1,0 +1,14 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { commandLineReference, configurationReference } from '../src/reference.ts'
+
+const DOCS = join(import.meta.dirname, '../../../docs')
+const example = readFileSync(join(DOCS, 'examples/prexy.yaml'), 'utf8')
+
+test.each([
+  ['cli.md', commandLineReference()],
+  ['configuration.md', configurationReference(example)],
+])('docs/%s is what tools/generate-docs.mjs makes', (name, text) => {
+  expect(readFileSync(join(DOCS, name), 'utf8')).toBe(text)
+})

@@ -1,0 +1,224 @@
+import {
+  chmodSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { collect, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'prexy-replace-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+let files = 0
+function file(content: string): string {
+  const path = join(folder, `file-${++files}.txt`)
+  writeFileSync(path, content)
+  return path
+}
+
+const AB = ['--text', 'a', '--with', 'b']
+
+describe('as a filter', () => {
+  test.each<[what: string, args: string[], input: string, output: string]>([
+    ['text for text', ['--text', 'a.c', '--with', '$1'], 'abc a.c', 'abc $1'],
+    ['a pattern with groups', ['--regex', '(\\w+) (\\w+)', '--with', '$2 $1'], 'one two', 'two one'],
+    [
+      'a host name',
+      ['--domain', 'a.example', '--with', 'b.example'],
+      'https:\\/\\/A.example x.a.example',
+      'https:\\/\\/b.example x.a.example',
+    ],
+    [
+      'names below it',
+      ['--domain', 'a.example', '--with', 'b.example', '--subdomains', 'keep'],
+      'x.a.example',
+      'x.b.example',
+    ],
+    ['several rules in one pass', ['--text', 'a', '--with', 'b', '--text', 'b', '--with', 'a'], 'ab', 'ba'],
+    ['the earlier rule wins', ['--regex', 'a+', '--with', 'R', '--text', 'aa', '--with', 'T'], 'aaa', 'R'],
+    [
+      'the longest match wins',
+      ['--priority', 'longest', '--text', 'a', '--with', 'T', '--regex', 'a+', '--with', 'R'],
+      'aaa',
+      'R',
+    ],
+    [
+      'flags of the rule before',
+      ['--text', 'a', '--with', 'x', '--flags', 'i', '--text', 'b', '--with', 'y'],
+      'AaBb',
+      'xxBy',
+    ],
+    ['once, per rule', ['--text', 'a', '--with', 'x', '--once', '--text', 'b', '--with', 'y'], 'aabb', 'xayy'],
+    ['so many times', ['--text', 'a', '--with', 'x', '--max', '2'], 'aaa', 'xxa'],
+    [
+      'values that look like options',
+      ['--text', '--with', '--with', '--text', '--text=-', '--with=+'],
+      'a --with - b',
+      'a --text + b',
+    ],
+    ['nothing instead', ['--text', 'a', '--with', ''], 'banana', 'bnn'],
+    ['characters of UTF-8', ['--regex', '.é', '--with', '<$&>'], 'aé üé', '<aé><  üé>'.replace('<  ', ' <')],
+    [
+      'single bytes; the rule stands for its UTF-8 bytes',
+      ['--mode', 'octet', '--text', 'é', '--with', 'ü', '--regex', '\\xc3', '--with', '?'],
+      'éü',
+      'ü?\ufffd',
+    ],
+    ['no match', AB, 'xyz', 'xyz'],
+    ['an empty input', AB, '', ''],
+  ])('%s', async (_what, args, input, output) => {
+    expect(await runPrexy(['replace', ...args], input)).toEqual({ code: 0, signal: null, stdout: output, stderr: '' })
+  })
+
+  test('rules from a file stand where --rules stands', async () => {
+    const rules = file('- {text: b, with: F}\n- {regex: "(c)", with: "[$1]"}\n')
+    const args = ['replace', '--text', 'a', '--with', '1', '--rules', rules, '--text', 'b', '--with', 'never']
+    expect((await runPrexy(args, 'abc')).stdout).toBe('1F[c]')
+  })
+
+  test('files one after the other, each a body of its own, - is standard input', async () => {
+    const args = ['replace', '--text', 'ab', '--with', 'x', file('a'), '-', file('ab\n')]
+    expect((await runPrexy(args, 'b-ab-')).stdout).toBe('ab-x-x\n')
+  })
+
+  test('what is settled goes out at once', async () => {
+    const child = startPrexy(['replace', ...AB])
+    const line = waitFor(child.stdout, /^xb\n/)
+    child.stdin.write('xa\n')
+    await line
+    child.stdin.end()
+    expect((await collect(child)).code).toBe(0)
+  })
+
+  test('a reader that has enough ends it without a word', async () => {
+    const child = startPrexy(['replace', ...AB])
+    child.stdin.on('error', () => {})
+    const outcome = collect(child)
+    child.stdin.write('a'.repeat(100_000))
+    await once(child.stdout, 'readable')
+    child.stdout.destroy()
+    const more = setInterval(() => child.stdin.write('a'.repeat(100_000)), 5)
+    const { code, stderr } = await outcome
+    clearInterval(more)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  })
+
+  test('a body that may not be rewritten whole is broken off with an error', async () => {
+    const args = ['replace', '--regex', 'x.*y', '--with', '$&', '--max-held-bytes', '8', '--overflow', 'abort']
+    const { code, stdout, stderr } = await runPrexy(args, `ab${'x'.repeat(100)}`)
+    expect(code).toBe(2)
+    expect(`ab${'x'.repeat(100)}`).toContain(stdout)
+    expect(stderr).toBe('prexy: standard input: the body holds more than maxHeldBytes and the rule set says abort\n')
+  })
+})
+
+describe('counting and exit codes', () => {
+  test.each<[what: string, args: string[], input: string, code: number, output: string]>([
+    ['a count is the number alone', [...AB, '--count'], 'aaba', 0, '3\n'],
+    ['over all rules', [...AB, '--text', 'c', '--with', 'd', '--count'], 'ac', 0, '2\n'],
+    ['nothing replaced is no failure', AB, 'x', 0, 'x'],
+    ['unless it is said to be one', [...AB, '--fail-if-none'], 'x', 1, 'x'],
+    ['and something was', [...AB, '--fail-if-none'], 'a', 0, 'b'],
+    ['with a count', [...AB, '--fail-if-none', '--count'], 'x', 1, '0\n'],
+  ])('%s', async (_what, args, input, code, stdout) => {
+    expect(await runPrexy(['replace', ...args], input)).toEqual({ code, signal: null, stdout, stderr: '' })
+  })
+
+  test('counts of several files have their names; one file that fails does not stop the others', async () => {
+    const [one, two] = [file('aa'), file('x')]
+    const outcome = await runPrexy(['replace', ...AB, '--count', one, join(folder, 'none'), two, folder])
+    expect(outcome).toEqual({
+      code: 2,
+      signal: null,
+      stdout: `${one}:2\n${two}:0\n`,
+      stderr: `prexy: ${join(folder, 'none')}: there is no such file\n${folder}: is a directory\n`,
+    })
+  })
+})
+
+describe('--in-place', () => {
+  test('rewrites the files, keeps their mode, leaves nothing behind', async () => {
+    const path = file('a\n')
+    chmodSync(path, 0o640)
+    expect(await runPrexy(['replace', ...AB, '--in-place', path])).toEqual({
+      code: 0,
+      signal: null,
+      stdout: '',
+      stderr: '',
+    })
+    expect(readFileSync(path, 'utf8')).toBe('b\n')
+    expect(statSync(path).mode & 0o7777).toBe(0o640)
+    expect(readdirSync(folder).filter((name) => name.includes('prexy-'))).toEqual([])
+  })
+
+  test('keeps the old file under a suffix', async () => {
+    const path = file('a\n')
+    writeFileSync(`${path}.bak`, 'an older one')
+    await runPrexy(['replace', '--in-place=.bak', ...AB, path])
+    expect([readFileSync(path, 'utf8'), readFileSync(`${path}.bak`, 'utf8')]).toEqual(['b\n', 'a\n'])
+  })
+
+  test('leaves a file without a match alone, times included', async () => {
+    const path = file('x\n')
+    utimesSync(path, 1_000, 1_000)
+    const { ino } = statSync(path)
+    await runPrexy(['replace', ...AB, '--in-place=.bak', path])
+    expect(statSync(path)).toMatchObject({ ino, mtimeMs: 1_000_000 })
+    expect(existsSync(`${path}.bak`)).toBe(false)
+  })
+
+  test('refuses a symbolic link and does the rest', async () => {
+    const target = file('a')
+    const other = file('a')
+    const link = join(folder, 'link')
+    symlinkSync(target, link)
+    const { code, stderr } = await runPrexy(['replace', ...AB, '--in-place', link, other])
+    expect({ code, stderr }).toEqual({
+      code: 2,
+      stderr: `prexy: ${link}: is a symbolic link; name the file it points to\n`,
+    })
+    expect([readFileSync(target, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a', 'b'])
+  })
+
+  test('a body that is broken off leaves the old file', async () => {
+    const path = file(`ab${'x'.repeat(100)}`)
+    const rule = ['--regex', 'x.*y', '--with', '$&', '--text', 'a', '--with', 'b']
+    const { code } = await runPrexy([
+      'replace',
+      ...rule,
+      '--max-held-bytes',
+      '8',
+      '--overflow',
+      'abort',
+      '--in-place',
+      path,
+    ])
+    expect(code).toBe(2)
+    expect(readFileSync(path, 'utf8')).toBe(`ab${'x'.repeat(100)}`)
+    expect(readdirSync(folder).filter((name) => name.includes('prexy-'))).toEqual([])
+  })
+
+  test('counts', async () => {
+    const path = file('aa')
+    expect((await runPrexy(['replace', ...AB, '--count', '--in-place', path])).stdout).toBe('2\n')
+    expect(readFileSync(path, 'utf8')).toBe('bb')
+  })
+
+  test.each<[args: string[], message: string]>([
+    [['--in-place'], '--in-place needs files; name them behind the options'],
+    [['--in-place', '-'], '--in-place cannot rewrite standard input'],
+    [['--in-place=/tmp/x', 'f'], '--in-place=/tmp/x: a suffix has no /'],
+  ])('%j', async (args, message) => {
+    expect(await runPrexy(['replace', ...AB, ...args])).toMatchObject({ code: 2, stderr: `prexy: ${message}\n` })
+  })
+})
