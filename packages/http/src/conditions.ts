@@ -108,24 +108,32 @@ function select(
 
 /**
  * Whole-path match in O(glob x path) steps whatever they are: a set of positions in the glob advances with every
- * character of the path, so no combination of stars makes it search.
+ * character of the path, so no combination of stars makes it search. It ends as soon as the set is empty, or nothing
+ * can make it fail any more.
  */
 export function globMatches(glob: string, path: string): boolean {
   if (!glob.includes('*') && !glob.includes('?')) return glob === path
+  const open = glob.endsWith('**')
   let reached = new Uint8Array(glob.length + 1)
   let next = new Uint8Array(glob.length + 1)
   reached[0] = 1
   skipStars(glob, reached)
   for (const character of path) {
+    if (open && reached[glob.length] === 1) return true
     next.fill(0)
+    let alive = false
     for (let at = 0; at < glob.length; at++) {
       if (reached[at] === 0) continue
       const wanted = glob[at]
       if (wanted === '*') {
         const across = glob[at + 1] === '*' || (at > 0 && glob[at - 1] === '*')
-        if (across || character !== '/') next[at] = 1
+        if (!across && character === '/') continue
+        next[at] = 1
       } else if (wanted === '?' ? character !== '/' : wanted === character) next[at + 1] = 1
+      else continue
+      alive = true
     }
+    if (!alive) return false
     skipStars(glob, next)
     const spare = reached
     reached = next

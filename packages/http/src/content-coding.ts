@@ -31,11 +31,11 @@ function parseAcceptEncoding(fields: FieldList): AcceptEncoding {
   for (let start = 0; start < value.length; ) {
     const comma = value.indexOf(',', start)
     const end = comma < 0 ? value.length : comma
-    const semicolon = value.indexOf(';', start)
-    const nameEnd = semicolon < 0 || semicolon > end ? end : semicolon
-    const name = knownName(trimBlanks(value.slice(start, nameEnd)))
+    const element = value.slice(start, end)
+    const semicolon = element.indexOf(';')
+    const name = knownName(trimBlanks(semicolon < 0 ? element : element.slice(0, semicolon)))
     if (name !== undefined && accepted[name] === undefined) {
-      accepted[name] = nameEnd === end ? 1 : parseWeight(trimBlanks(value.slice(nameEnd + 1, end)))
+      accepted[name] = semicolon < 0 ? 1 : parseWeight(trimBlanks(element.slice(semicolon + 1)))
     }
     start = end + 1
   }

@@ -15,7 +15,7 @@ export function isNamed(name: string, lowerName: string): boolean {
   )
 }
 
-/** Names in lower case by their length, so that most names are told apart without a lower-case copy. */
+/** Few names in lower case by their length, so that most names are told apart without a lower-case copy. */
 export type NameSet = readonly (readonly string[] | undefined)[]
 
 /** The names begin with a letter. */
@@ -157,15 +157,21 @@ const CONNECTION_CANNOT_NAME: NameSet = nameSet(['close', ...HOP_BY_HOP_NAMES, .
  */
 export function endToEndFields(fields: FieldList): string[] {
   const kept = withoutFields(fields, HOP_BY_HOP)
-  let named: string[] | undefined
+  // A hash set, since a client may name thousands.
+  let named: Set<string> | undefined
   for (const value of fieldValues(fields, 'connection')) {
     for (const element of listElements(value)) {
       if (isForwardedAlways(element)) continue
-      named ??= []
-      named.push(element.toLowerCase())
+      named ??= new Set()
+      named.add(element.toLowerCase())
     }
   }
-  return named === undefined ? kept : withoutFields(kept, nameSet(named))
+  if (named === undefined) return kept
+  const unnamed: string[] = []
+  for (let at = 0; at < kept.length; at += 2) {
+    if (!named.has(kept[at].toLowerCase())) unnamed.push(kept[at], kept[at + 1])
+  }
+  return unnamed
 }
 
 /** Whether naming this in Connection has no effect: what is removed anyway counts, `close` and `keep-alive` too. */

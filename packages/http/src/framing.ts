@@ -13,6 +13,7 @@ export interface FramingFields {
   contentLengthAt: number
   transferEncodingCount: number
   transferEncodingAt: number
+  expectCount: number
   expectAt: number
   upgradeAt: number
   /** What Connection lists, over all its lines. */
@@ -29,6 +30,7 @@ export function gatherFraming(fields: FieldList): FramingFields {
     contentLengthAt: -1,
     transferEncodingCount: 0,
     transferEncodingAt: -1,
+    expectCount: 0,
     expectAt: -1,
     upgradeAt: -1,
     close: false,
@@ -45,7 +47,10 @@ export function gatherFraming(fields: FieldList): FramingFields {
         }
         break
       case 6:
-        if (isNamed(name, 'expect')) found.expectAt = at
+        if (isNamed(name, 'expect')) {
+          found.expectCount++
+          found.expectAt = at
+        }
         break
       case 7:
         if (isNamed(name, 'upgrade')) found.upgradeAt = at

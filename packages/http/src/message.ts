@@ -32,7 +32,7 @@ export interface RequestHead {
   readonly body: BodyFraming
   /** Whether the client lets us keep the connection after this exchange. */
   readonly keepAlive: boolean
-  /** The client waits for a 100 before it sends the body. Never true in HTTP/1.0. */
+  /** The client waits for a 100 before it sends the body. Never true in HTTP/1.0 or without a body. */
   readonly expectContinue: boolean
   /** Value of Upgrade if Connection names it, HTTP/1.1 only. */
   readonly upgrade: string | undefined

@@ -223,8 +223,8 @@ export class RequestParser {
     if (framing.kind === 'length' && framing.bytes > this.#limits.maxBodyBytes) {
       return this.#refuse('body-bytes', this.#fieldOffset(found.contentLengthAt), start)
     }
-    const expects = found.expectAt >= 0 && minorVersion === 1
-    if (expects && fields[found.expectAt + 1].toLowerCase() !== '100-continue') {
+    const expects = found.expectCount > 0 && minorVersion === 1
+    if (expects && (found.expectCount > 1 || fields[found.expectAt + 1].toLowerCase() !== '100-continue')) {
       return this.#refuse('expectation', this.#fieldOffset(found.expectAt), start)
     }
 
@@ -240,7 +240,7 @@ export class RequestParser {
       fields,
       body,
       keepAlive: keepsAlive(found, minorVersion),
-      expectContinue: expects,
+      expectContinue: expects && body.kind !== 'none',
       upgrade:
         found.upgradeAt >= 0 && found.connectionUpgrade && minorVersion === 1 ? fields[found.upgradeAt + 1] : undefined,
     }

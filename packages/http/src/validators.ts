@@ -72,16 +72,14 @@ function isLowerHex(text: string): boolean {
  */
 function entityTags(value: string): string[] {
   const tags: string[] = []
-  let at = 0
-  while (at < value.length) {
-    const quote = value.indexOf('"', at)
-    const comma = value.indexOf(',', at)
-    const close = quote < 0 || (comma >= 0 && comma < quote) ? -1 : value.indexOf('"', quote + 1)
-    const separator = close < 0 ? comma : value.indexOf(',', close)
-    const end = separator < 0 ? value.length : separator
-    const tag = trimBlanks(value.slice(at, end))
+  let start = 0
+  let quoted = false
+  for (let at = 0; at <= value.length; at++) {
+    if (value[at] === '"') quoted = !quoted
+    if (at < value.length && (quoted || value[at] !== ',')) continue
+    const tag = trimBlanks(value.slice(start, at))
     if (tag !== '') tags.push(tag)
-    at = end + 1
+    start = at + 1
   }
   return tags
 }

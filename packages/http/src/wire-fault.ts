@@ -38,7 +38,7 @@ const FAULTS = {
   'transfer-encoding': { status: 400, reason: 'Transfer-Encoding is malformed or does not end in one chunked' },
   'transfer-encoding-unsupported': { status: 501, reason: 'a transfer coding other than chunked' },
   'transfer-encoding-version': { status: 400, reason: 'Transfer-Encoding in an HTTP/1.0 message' },
-  expectation: { status: 417, reason: 'an expectation other than 100-continue' },
+  expectation: { status: 417, reason: 'an expectation other than one 100-continue' },
   'body-bytes': { status: 413, reason: 'the body is longer than maxBodyBytes' },
   'chunk-size': { status: 400, reason: 'a chunk size is not a hexadecimal number' },
   'chunk-end': { status: 400, reason: 'chunk data is not followed by CR LF' },

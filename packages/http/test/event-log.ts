@@ -140,14 +140,15 @@ export function responseLog(
   return log.lines
 }
 
-/** Two-way cuts per message; a longer one is cut at evenly spread places. */
-const MOST_CUTS = 400
+/** A message up to this long is cut everywhere; a longer one, which only tests a limit, at a few places. */
+const SHORT_BYTES = 1_600
+const FEW_CUTS = 50
 
-/** Whole, single octets (unless the message is very long), every two-way cut. */
+/** Whole; and, of a short message, single octets and every two-way cut. */
 export function* splits(length: number): Generator<Cuts> {
   yield []
-  if (length <= 4 * MOST_CUTS) yield Array.from({ length: Math.max(length - 1, 0) }, (_, i) => i + 1)
-  const step = Math.max(1, Math.ceil(length / MOST_CUTS))
+  if (length <= SHORT_BYTES) yield Array.from({ length: Math.max(length - 1, 0) }, (_, i) => i + 1)
+  const step = length <= SHORT_BYTES ? 1 : Math.ceil(length / FEW_CUTS)
   for (let at = 1; at < length; at += step) yield [at]
 }
 

@@ -578,6 +578,12 @@ export const REQUESTS: readonly RequestRow[] = [
     expected: '431 header-count',
     llhttp: 'accepts: it counts octets only',
   },
+  {
+    name: 'two expectations',
+    raw: post('Expect: 100-continue\r\nExpect: 100-continue\r\nContent-Length: 0\r\n', ''),
+    expected: '417 expectation',
+    llhttp: `${OURS}no client sends two`,
+  },
   { name: 'another expectation', raw: post('Expect: magic\r\nContent-Length: 0\r\n', ''), expected: '417 expectation' },
 
   // After a request that is well.

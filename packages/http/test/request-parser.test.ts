@@ -102,12 +102,17 @@ describe('what the events say', () => {
     ],
     [
       'Expect and Upgrade',
-      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nExpect: 100-continue\r\n\r\n',
+      'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nExpect: 100-continue\r\nContent-Length: 0\r\n\r\n',
       [
-        'GET / 1.1 origin / a none keep expect upgrade=websocket ["Host","a","Connection","Upgrade","Upgrade","websocket","Expect","100-continue"]',
+        'GET / 1.1 origin / a length=0 keep expect upgrade=websocket ["Host","a","Connection","Upgrade","Upgrade","websocket","Expect","100-continue","Content-Length","0"]',
         'end',
         'close',
       ],
+    ],
+    [
+      'nobody waits for a 100 without a body',
+      'GET / HTTP/1.1\r\nHost: a\r\nExpect: 100-continue\r\n\r\n',
+      ['GET / 1.1 origin / a none keep ["Host","a","Expect","100-continue"]', 'end', 'close'],
     ],
     [
       'Upgrade that Connection does not name is none',

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { prepareConditions } from '../src/conditions.ts'
+import { BASE_CODINGS } from '../src/content-coding.ts'
+import type { GateRoute } from '../src/gate-route.ts'
+import { decide } from '../src/gate.ts'
+import { upstreamRequestFields } from '../src/validators.ts'
+
+const ROUTE: GateRoute = {
+  conditions: prepareConditions([{ types: ['text/html'], paths: ['/**/*a*b*/**/*.html', '/api/**'] }]),
+  ruleSetHash: '0123456789abcdef',
+  ignoreNoTransform: false,
+  lastModified: { kind: 'remove' },
+  codings: BASE_CODINGS,
+}
+
+/** Values that fill a head up to its limit and that a careless reader takes quadratic time for. */
+const FILLINGS: readonly (readonly [string, (bytes: number) => string])[] = [
+  ['commas', (bytes) => ','.repeat(bytes)],
+  ['elements', (bytes) => 'a,'.repeat(bytes / 2)],
+  ['elements of one kind of first letter', (bytes) => 'xaaa,'.repeat(bytes / 5)],
+  ['quotes', (bytes) => '"'.repeat(bytes)],
+  ['tags', (bytes) => '"",'.repeat(bytes / 3)],
+  ['semicolons', (bytes) => ';'.repeat(bytes)],
+  ['parameters', (bytes) => `text/html${';a=b'.repeat(bytes / 4)}`],
+  ['backslashes in quotes', (bytes) => `"${'\\'.repeat(bytes)}`],
+  ['blanks', (bytes) => `a${' '.repeat(bytes)}b`],
+]
+const NAMES = [
+  'Connection',
+  'Accept-Encoding',
+  'If-None-Match',
+  'Cache-Control',
+  'Content-Type',
+  'Content-Encoding',
+  'Vary',
+]
+
+/** Eight times what a head may hold: linear work takes some milliseconds here, quadratic work more than a second. */
+const BYTES = 8 * 32_768
+const MOST_MS = 600
+
+/** Whether the work is done in time at least once out of five, since others use the machine too. */
+function isQuick(work: () => void): boolean {
+  for (let run = 0; run < 5; run++) {
+    const started = performance.now()
+    work()
+    if (performance.now() - started < MOST_MS) return true
+  }
+  return false
+}
+
+test('no value costs time that grows faster than it does', () => {
+  const slow: string[] = []
+  for (const name of NAMES) {
+    for (const [kind, fill] of FILLINGS) {
+      // Short fields around it, which every name in a list is compared with.
+      const fields = [name, fill(BYTES), ...Array.from({ length: 240 }, (_, i) => (i % 2 === 0 ? 'Xaab' : ''))]
+      const quick = isQuick(() => {
+        upstreamRequestFields({ method: 'GET', path: '/a/b', fields, minorVersion: 1 }, ROUTE)
+        decide({ method: 'GET', path: '/a/b.html', fields }, { status: 200, contentLength: 1, fields }, ROUTE)
+      })
+      if (!quick) slow.push(`${name}, ${kind}`)
+    }
+  }
+  expect(slow).toEqual([])
+})
+
+test('nor does any path', () => {
+  const slow: string[] = []
+  for (const piece of ['/', '/a', '/.', '/..', '%', '%41', '%2e/', 'ab', '/ab']) {
+    const path = `/${piece.repeat(BYTES / piece.length)}`
+    const request = { method: 'GET', path, fields: [], minorVersion: 1 }
+    if (!isQuick(() => upstreamRequestFields(request, ROUTE))) slow.push(piece)
+  }
+  expect(slow).toEqual([])
+})
