@@ -118,22 +118,9 @@ export function globMatches(glob: string, path: string): boolean {
   let next = new Uint8Array(glob.length + 1)
   reached[0] = 1
   skipStars(glob, reached)
-  for (const character of path) {
+  for (let i = 0; i < path.length; i++) {
     if (open && reached[glob.length] === 1) return true
-    next.fill(0)
-    let alive = false
-    for (let at = 0; at < glob.length; at++) {
-      if (reached[at] === 0) continue
-      const wanted = glob[at]
-      if (wanted === '*') {
-        const across = glob[at + 1] === '*' || (at > 0 && glob[at - 1] === '*')
-        if (!across && character === '/') continue
-        next[at] = 1
-      } else if (wanted === '?' ? character !== '/' : wanted === character) next[at + 1] = 1
-      else continue
-      alive = true
-    }
-    if (!alive) return false
+    if (!step(glob, path.charCodeAt(i), reached, next)) return false
     skipStars(glob, next)
     const spare = reached
     reached = next
@@ -142,7 +129,31 @@ export function globMatches(glob: string, path: string): boolean {
   return reached[glob.length] === 1
 }
 
+const SLASH = 0x2f
+const STAR = 0x2a
+const QUESTION = 0x3f
+
+/** The positions in `next` that one unit of the path leads to from those in `reached`; false if there are none. */
+function step(glob: string, unit: number, reached: Uint8Array, next: Uint8Array): boolean {
+  next.fill(0)
+  let alive = false
+  for (let at = 0; at < glob.length; at++) {
+    if (reached[at] === 0) continue
+    const wanted = glob.charCodeAt(at)
+    if (wanted === STAR) {
+      const across = glob.charCodeAt(at + 1) === STAR || (at > 0 && glob.charCodeAt(at - 1) === STAR)
+      if (!across && unit === SLASH) continue
+      next[at] = 1
+    } else if (wanted === QUESTION ? unit !== SLASH : wanted === unit) next[at + 1] = 1
+    else continue
+    alive = true
+  }
+  return alive
+}
+
 /** A star may stand for nothing. */
 function skipStars(glob: string, reached: Uint8Array): void {
-  for (let at = 0; at < glob.length; at++) if (reached[at] === 1 && glob[at] === '*') reached[at + 1] = 1
+  for (let at = 0; at < glob.length; at++) {
+    if (reached[at] === 1 && glob.charCodeAt(at) === STAR) reached[at + 1] = 1
+  }
 }

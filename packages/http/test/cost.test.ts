@@ -68,7 +68,7 @@ test('no value costs time that grows faster than it does', () => {
 test('nor does any path', () => {
   const slow: string[] = []
   for (const piece of ['/', '/a', '/.', '/..', '%', '%41', '%2e/', 'ab', '/ab']) {
-    const path = `/${piece.repeat(BYTES / piece.length)}`
+    const path = `/${piece.repeat(BYTES / 4 / piece.length)}`
     const request = { method: 'GET', path, fields: [], minorVersion: 1 }
     if (!isQuick(() => upstreamRequestFields(request, ROUTE))) slow.push(piece)
   }
