@@ -95,26 +95,24 @@ function fingerprintBlock(firstBytes: Uint8Array, fingerprints: readonly Fingerp
 function collectFingerprints(program: Program, ruleCount: number): Fingerprint[] | undefined {
   const found = new Map<string, Fingerprint>()
   let fits = true
-  const walk = (pcs: readonly number[], before: readonly ByteSet256[]): void => {
-    if (!fits) return
+  const walk = (pcs: readonly number[], key: string, before: readonly ByteSet256[]): void => {
     if (before.length === FINGERPRINT_BYTES || pcs.length === 0) {
       const whole = [...before]
       while (whole.length < FINGERPRINT_BYTES) whole.push(ANY_BYTE)
-      found.set(whole.map((set) => set.join('')).join('/'), whole)
+      found.set(key, whole)
       if (found.size > MAX_FINGERPRINTS) fits = false
       return
     }
     for (const pc of pcs) {
-      for (const { arcs, next } of arcGroups(program.instructions[pc])) {
+      for (const { ranges, next } of arcGroups(program.instructions[pc])) {
         const set = new Uint8Array(256)
-        addArcs(set, arcs)
-        const leaves = leafPcs(program, next)
-        walk(leaves ?? [], [...before, set])
+        for (let i = 0; i < ranges.length; i += 2) set.fill(1, ranges[i], ranges[i + 1] + 1)
+        walk(leafPcs(program, next) ?? [], `${key}/${ranges.join(',')}`, [...before, set])
         if (!fits) return
       }
     }
   }
-  for (let rule = 0; rule < ruleCount && fits; rule++) walk(leafPcs(program, program.starts[rule]) ?? [], [])
+  for (let rule = 0; rule < ruleCount && fits; rule++) walk(leafPcs(program, program.starts[rule]) ?? [], '', [])
   if (!fits) return undefined
   // Neighbours in order share nibbles, which keeps a bucket's superset small.
   return [...found.entries()].sort(([a], [b]) => (a < b ? 1 : -1)).map(([, fingerprint]) => fingerprint)
@@ -126,14 +124,16 @@ function addArcs(set: ByteSet256, arcs: readonly number[]): void {
   for (let i = 0; i < arcs.length; i += 3) set.fill(1, arcs[i], arcs[i + 1] + 1)
 }
 
-function arcGroups(instruction: Instruction): { arcs: number[]; next: number }[] {
+/** The bytes that an instruction takes, by where it goes. */
+function arcGroups(instruction: Instruction): { ranges: number[]; next: number }[] {
   if (instruction.op !== 'bytes') return []
-  const groups = new Map<number, { arcs: number[]; next: number }>()
-  for (let i = 0; i < instruction.arcs.length; i += 3) {
-    const next = instruction.arcs[i + 2]
-    const group = groups.get(next) ?? { arcs: [], next }
-    group.arcs.push(instruction.arcs[i], instruction.arcs[i + 1], next)
-    groups.set(next, group)
+  const { arcs } = instruction
+  if (arcs.length === 3) return [{ ranges: [arcs[0], arcs[1]], next: arcs[2] }]
+  const groups = new Map<number, { ranges: number[]; next: number }>()
+  for (let i = 0; i < arcs.length; i += 3) {
+    const group = groups.get(arcs[i + 2]) ?? { ranges: [], next: arcs[i + 2] }
+    group.ranges.push(arcs[i], arcs[i + 1])
+    groups.set(group.next, group)
   }
   return [...groups.values()]
 }

@@ -161,7 +161,7 @@ export function canBeEmpty(node: Node): boolean {
 }
 
 function compileClass(ranges: CodePointRanges, next: number, out: Emitter): number {
-  if (out.mode === 'octet') {
+  if (out.mode === 'octet' || ranges.length === 0 || ranges[ranges.length - 1] < 0x80) {
     const arcs: number[] = []
     for (let i = 0; i < ranges.length; i += 2) arcs.push(ranges[i], ranges[i + 1], next)
     return out.emit({ op: 'bytes', arcs })

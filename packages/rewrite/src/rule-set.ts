@@ -1,11 +1,12 @@
 /** From rules as data to a compiled rule set. */
 import type { ByteSink } from '@prexy/bytes/sink'
-import { type ParsedPattern, PatternError } from '@prexy/regex/ast'
+import { type Node, type ParsedPattern, PatternError } from '@prexy/regex/ast'
 import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
 import { parsePattern } from '@prexy/regex/parse'
 import type { RuleSource } from '@prexy/regex/program'
 import { type CacheLimits, DEFAULT_CACHE_LIMITS, Tokenizer, type TokenizerRule } from '@prexy/regex/tokenizer'
 import { findUnbounded } from '@prexy/regex/unbounded'
+import { asciiCaseClosure, unicodeCaseClosure } from '@prexy/regex/unicode'
 import { domainNode, hostProblem } from './domain.ts'
 import type { Rewriter, RewriterInit, RuleSet, UnboundedRule } from './rewriter.ts'
 import {
@@ -119,7 +120,8 @@ function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRu
   const max = readMax(rule, report)
   if ('domain' in rule) return compileDomain(rule, settings, max, report)
   const flags = readFlags(rule, settings, report)
-  if (flags === undefined) return undefined
+  const encodable = checkEncoding(rule, settings.mode, report)
+  if (flags === undefined || !encodable) return undefined
   if ('text' in rule) return compileText(rule, settings, max, flags, report)
   return compileRegex(rule, settings, max, flags, report)
 }
@@ -135,6 +137,33 @@ function readMax(rule: Rule, report: Report): number {
     })
   }
   return rule.once === true ? 1 : (rule.max ?? Infinity)
+}
+
+/** In octet mode a character is an octet; in text mode half a surrogate pair is no character. */
+function checkEncoding(rule: TextRule | RegexRule, mode: 'text' | 'octet', report: Report): boolean {
+  const fields: readonly (readonly [string, string])[] = [
+    'text' in rule ? ['text', rule.text] : ['regex', rule.regex],
+    ['with', rule.with],
+  ]
+  let encodable = true
+  for (const [field, text] of fields) {
+    // The parser says so itself for a pattern, with its offset.
+    if (field === 'regex') continue
+    const bad = mode === 'octet' ? /[^\0-\u00ff]/.exec(text) : /\p{Surrogate}/u.exec(text)
+    if (bad === null) continue
+    encodable = false
+    report({
+      code: 'E_RULE',
+      field,
+      at: undefined,
+      message: mode === 'octet' ? `'${bad[0]}' is not an octet` : 'it holds half of a surrogate pair',
+      hint:
+        mode === 'octet'
+          ? 'in octet mode every character stands for one byte, up to U+00FF'
+          : 'write the whole character',
+    })
+  }
+  return encodable
 }
 
 interface Flags {
@@ -211,11 +240,26 @@ function compileText(
     })
     return undefined
   }
-  const parsed = tryParse(escapePattern(rule.text), settings, { ...flags, x: false }, 'text', report)
-  if (parsed === undefined) return undefined
-  const source: RuleSource = { root: parsed.root, mode: settings.mode, hostEnd: false }
-  return finishRule(source, fixedTemplate(rule.with, settings.mode), max, 0, report)
+  const source: RuleSource = {
+    root: literalNode(rule.text, settings.mode, flags.i),
+    mode: settings.mode,
+    hostEnd: false,
+  }
+  return { source, template: fixedTemplate(rule.with, settings.mode), max, groupCount: 0, captures: undefined }
 }
+
+/** A tree that matches exactly `text`, in any letter case when caseless. */
+function literalNode(text: string, mode: 'text' | 'octet', caseless: boolean): Node {
+  const close = mode === 'text' ? unicodeCaseClosure : asciiCaseClosure
+  const nodes = [...text].map((character): Node => {
+    const point = character.codePointAt(0) ?? 0
+    const ranges = [point, point]
+    return { kind: 'class', ranges: caseless ? close(ranges) : ranges, span: NO_SPAN }
+  })
+  return { kind: 'concat', nodes, span: NO_SPAN }
+}
+
+const NO_SPAN = { start: 0, end: 0 }
 
 function compileDomain(rule: DomainRule, settings: Settings, max: number, report: Report): CompiledRule | undefined {
   const problems = (['domain', 'to'] as const).flatMap((field) => {
@@ -225,7 +269,7 @@ function compileDomain(rule: DomainRule, settings: Settings, max: number, report
   for (const { field, message, hint } of problems) report({ code: 'E_RULE', field, at: undefined, message, hint })
   if (problems.length > 0) return undefined
   const source: RuleSource = { root: domainNode(rule), mode: settings.mode, hostEnd: true }
-  return finishRule(source, fixedTemplate(rule.to, settings.mode), max, 0, report)
+  return { source, template: fixedTemplate(rule.to, settings.mode), max, groupCount: 0, captures: undefined }
 }
 
 function finishRule(
@@ -276,17 +320,6 @@ function tryTemplate(text: string, report: Report, context: Parameters<typeof pa
     report({ code: 'E_TEMPLATE', field: 'with', at: error.at, message: error.message, hint: error.hint })
     return undefined
   }
-}
-
-/** A pattern that matches exactly `text`. */
-function escapePattern(text: string): string {
-  return [...text]
-    .map((character) => {
-      const code = character.charCodeAt(0)
-      if (code >= 0x80 || /[A-Za-z0-9_]/.test(character)) return character
-      return code < 0x20 || code === 0x7f ? `\\x${code.toString(16).padStart(2, '0')}` : `\\${character}`
-    })
-    .join('')
 }
 
 /** 64 bits of FNV-1a as 16 hexadecimal digits: tells rule sets apart, is no protection. */
