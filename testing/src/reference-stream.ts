@@ -198,8 +198,8 @@ export function continuationsOf(reference: Reference, prefix: Body, budget: numb
   return { symbols, length, words: [...words.values()].slice(0, MAX_WORDS) }
 }
 
-const MAX_WORDS = 40
-const MAX_WORDS_PER_NODE = 6
+const MAX_WORDS = 60
+const MAX_WORDS_PER_NODE = 8
 
 /** Some texts that a pattern matches when its assertions hold, the plainest first. */
 function wordsOf(node: Node, mode: PatternMode): Body[] {
@@ -208,10 +208,12 @@ function wordsOf(node: Node, mode: PatternMode): Body[] {
     case 'assert':
       return [[]]
     case 'class': {
-      // A line break may be the one member that an assertion beside the class lets pass.
-      const members = node.ranges.length === 0 ? [] : [node.ranges[0]]
-      if (contains(node.ranges, 0x0a) && members[0] !== 0x0a) members.push(0x0a)
-      return members.map((member) => (mode === 'text' ? encodeUtf8(member) : [member]))
+      // A line break or a word character may be the one member that an assertion beside the class lets pass.
+      const members = new Set<number>()
+      for (const candidate of [node.ranges[0], 0x0a, 0x61, 0x30]) {
+        if (contains(node.ranges, candidate)) members.add(candidate)
+      }
+      return [...members].map((member) => (mode === 'text' ? encodeUtf8(member) : [member]))
     }
     case 'capture':
       return wordsOf(node.node, mode)
@@ -287,7 +289,10 @@ export interface WriteRecord {
 export interface StreamRecord {
   /** One entry per chunk, all output up to its end; with `abort`, up to the chunk that broke off, not included. */
   readonly writes: readonly WriteRecord[]
+  /** With `abort` at most what went out: all settled text before the byte that exceeded the limit. */
   readonly output: readonly number[]
+  /** The least that went out, which is `output` unless the body was aborted. */
+  readonly leastOutput: readonly number[]
   readonly hits: readonly number[]
   readonly overflows: number
   readonly aborted: boolean
@@ -311,7 +316,9 @@ export function streamReference(
   let isPassing = false
   let at = 0
 
-  const finish = (aborted: boolean): StreamRecord => ({ writes, output, hits, overflows, aborted, isUndecided })
+  const finish = (aborted: boolean, leastOutput: readonly number[]): StreamRecord => {
+    return { writes, output, leastOutput, hits, overflows, aborted, isUndecided }
+  }
   const render = (tokens: readonly Token[]): number[] => tokens.flatMap((token) => renderToken(reference, body, token))
   const take = (tokens: readonly Token[], from: number): void => {
     output.push(...render(tokens))
@@ -349,7 +356,7 @@ export function streamReference(
       hits.splice(0, hits.length, ...before.hits)
       take(settleBefore(reference, body.slice(0, at), state, options.overflow === 'skip'), at)
       overflows += 1
-      if (options.overflow === 'abort') return finish(true)
+      if (options.overflow === 'abort') return finish(true, before.output)
       if (options.overflow === 'passthrough') {
         isPassing = true
         output.push(body[at])
@@ -368,7 +375,7 @@ export function streamReference(
     })
   }
   if (!isPassing) take(tokenize(reference, body, state), body.length)
-  return finish(false)
+  return finish(false, output)
 }
 
 function withoutSettled(outlook: Outlook, count: number): Outlook {
