@@ -84,7 +84,7 @@ export class Connection {
     if (!socket.writable) return true
     if (typeof data === 'string') socket.write(data, 'latin1')
     else socket.write(data)
-    return this.#belowHighWater()
+    return this.takesMore()
   }
 
   /** Collects writes until `uncork`, which sends them with one system call. Calls do not nest. */
@@ -92,13 +92,12 @@ export class Connection {
     this.#socket.cork()
   }
 
-  /** Returns what `write` would. */
-  uncork(): boolean {
+  uncork(): void {
     this.#socket.uncork()
-    return this.#belowHighWater()
   }
 
-  #belowHighWater(): boolean {
+  /** What `write` returned or, after `uncork`, would have returned. When it is false, `onDrain` follows. */
+  takesMore(): boolean {
     // Not the return value of socket.write: that is false for any big chunk, even one that the kernel took whole.
     if (this.#socket.writableLength < WRITE_HIGH_WATER_BYTES) return true
     this.#wantsDrain = this.#socket.writableNeedDrain

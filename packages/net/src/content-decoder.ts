@@ -262,8 +262,9 @@ export class ContentDecoder {
     this.#current = chunk
     this.#fedBytes += chunk.length
     engine.write(chunk, () => {
-      // Not after an end of data inside the chunk: `#endOfData` has dealt with the rest of it then.
-      if (this.#engine !== engine || this.#current !== chunk) return
+      // Not after an end of data inside the chunk, which 'end' tells, before this call or, under back-pressure, after it:
+      // the rest of the chunk is still needed then.
+      if (this.#engine !== engine || this.#current !== chunk || engine.bytesWritten < this.#fedBytes) return
       this.#current = undefined
       if (this.#state === 'zstd-frame' && this.#frame.state === 'done') {
         this.#ending = true

@@ -110,6 +110,30 @@ describe.each(Object.entries(made))('a %s body', (_name, { coding, make }) => {
     }
   })
 
+  it('is decoded whole by a receiver that pauses after every piece, also the last', async () => {
+    const body = Buffer.concat([page, noise, page])
+    const coded = Buffer.concat([make(body), Buffer.from('junk')])
+    for (let round = 0; round < 10; round++) {
+      const output: Uint8Array[] = []
+      const end = await new Promise((resolve) => {
+        const decoder = new ContentDecoder(coding, 1e9, {
+          onOutput: (chunk) => {
+            output.push(chunk)
+            decoder.pause()
+            // Later than everything that the engine has scheduled by now.
+            setImmediate(() => setImmediate(() => decoder.resume()))
+          },
+          onIdle() {},
+          onEnd: resolve,
+          onFault: resolve,
+        })
+        decoder.write(coded)
+        decoder.end()
+      })
+      expect([end, Buffer.concat(output).equals(body)]).toEqual([4, true])
+    }
+  })
+
   it('stops at maxDecodedBytes', async () => {
     const bomb = make(Buffer.alloc(8_000_000))
     const { output, end } = await decode(coding, cut(bomb, 1_000), 100_000)

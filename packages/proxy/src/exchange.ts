@@ -179,7 +179,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       connection.write(encodeChunkHead(data.length))
       connection.write(data)
       connection.write(CRLF)
-      below = connection.uncork()
+      connection.uncork()
+      below = connection.takesMore()
     } else {
       below = connection.write(data)
     }
@@ -305,7 +306,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     }
     this.#upstreamInBytes += data.length
     if (this.#body !== undefined) return this.#body.onUpstreamData(data)
-    return this.#client.output.writeKept(data)
+    this.#client.output.writeKept(data)
+    return true
   }
 
   onResponseEnd(trailers: FieldList): void {
@@ -329,7 +331,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       return kept
     }
     if (this.#responseSent) return this.#client.connection.unsentBytes > 0
-    this.#client.output.flush()
+    if (!this.#client.output.flush()) this.#upstream?.pause()
     this.#watchClient()
     return this.#client.connection.unsentBytes > 0
   }

@@ -104,23 +104,26 @@ export class ResponseOutput {
   }
 
   /**
-   * Body octets that the output may keep. Returns false when the writer should pause. Whether the chunk is in use after
-   * the next `flush` tells `connection.unsentBytes`.
+   * Body octets that the output may keep. Whether the writer should pause tells the next `flush`, and whether the chunk
+   * is in use after it `connection.unsentBytes`.
    */
-  writeKept(chunk: Uint8Array): boolean {
+  writeKept(chunk: Uint8Array): void {
     const stage = this.#stage
     if (chunk.length <= COPY_BYTES && stage.end + chunk.length <= HEADROOM_BYTES + STAGE_BYTES) {
-      return this.writeBorrowed(chunk)
+      this.writeBorrowed(chunk)
+      return
     }
     this.#undecided = false
-    this.#cork()
-    this.#sendStage(false)
     this.bodyBytes += chunk.length
-    if (this.#framing.kind === 'none') return true
-    if (this.#framing.kind !== 'chunked') return this.#send(chunk)
-    this.#send(encodeChunkHead(chunk.length))
+    const { kind } = this.#framing
+    if (kind === 'chunked' || this.#headPending || stage.end > HEADROOM_BYTES) {
+      this.#cork()
+      this.#sendStage(false)
+    }
+    if (kind === 'none') return
+    if (kind === 'chunked') this.#send(encodeChunkHead(chunk.length))
     this.#send(chunk)
-    return this.#send(CRLF)
+    if (kind === 'chunked') this.#send(CRLF)
   }
 
   /** Body octets that are valid only during the call. Returns false when the writer should pause. */
@@ -146,13 +149,12 @@ export class ResponseOutput {
   /** Sends what is staged, and the head if it has not gone out. Returns false when the writer should pause. */
   flush(): boolean {
     this.#undecided = false
-    let below = true
-    if (this.#headPending || this.#stage.end > HEADROOM_BYTES) below = this.#sendStage(false)
+    if (this.#headPending || this.#stage.end > HEADROOM_BYTES) this.#sendStage(false)
     if (this.#corked) {
       this.#corked = false
-      below = this.#connection.uncork()
+      this.#connection.uncork()
     }
-    return below
+    return this.#connection.takesMore()
   }
 
   /** Ends the response; nothing is left unflushed. */

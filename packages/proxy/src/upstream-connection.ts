@@ -119,7 +119,12 @@ export class UpstreamConnection implements ConnectHandler {
     this.connection.destroy()
   }
 
-  /** Goes on reading after `onResponseData` returned false. */
+  /** Reads no more of the current response until `resume`. */
+  pause(): void {
+    if (!this.#held) this.#hold(NO_OCTETS)
+  }
+
+  /** Goes on reading after `pause`, or after `onResponseData` returned false. */
   resume(): void {
     if (!this.#held || this.#reading) return
     this.#held = false
