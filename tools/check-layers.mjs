@@ -11,6 +11,7 @@ const LAYERS = /** @type {Readonly<Record<string, readonly string[] | undefined>
   'packages/rewrite': ['packages/regex', 'packages/bytes'],
   'packages/http': ['packages/bytes'],
   'packages/events': ['packages/http'],
+  'packages/msgpack': ['packages/bytes'],
   'packages/net': [],
   'packages/config': [],
   'packages/proxy': ['packages/rewrite', 'packages/http', 'packages/net', 'packages/events'],
@@ -20,7 +21,14 @@ const LAYERS = /** @type {Readonly<Record<string, readonly string[] | undefined>
 })
 
 /** Packages that run in a browser too: no module of the runtime at all. */
-const NEUTRAL = ['packages/bytes', 'packages/regex', 'packages/rewrite', 'packages/http', 'packages/events']
+const NEUTRAL = [
+  'packages/bytes',
+  'packages/regex',
+  'packages/rewrite',
+  'packages/http',
+  'packages/events',
+  'packages/msgpack',
+]
 
 /** Sockets, streams and codings belong to `net`; the applications and tests around the product make their own. */
 const STREAM_MODULES = /^node:(?:net|tls|http|https|http2|zlib|dgram|stream)(?:\/|$)/
