@@ -479,7 +479,7 @@ export class Automaton {
   private startCopy(work: Work, active: ActiveSet): void {
     if (!this.copiesCharacters || work.consumes === 0) return
     const thread = this.program.starts[this.copyRule]
-    if (this.arcs(thread)[work.symbol] < 0) return
+    if (this.targetOn(thread, work.symbol) < 0) return
     const group = this.newGroup(work, active, [thread], work.consumes, 0)
     this.push(work, thread, group)
   }
@@ -570,11 +570,11 @@ export class Automaton {
     if (instruction.op === 'hostEnd') return Int32Array.of(this.threadId(pc, MODE_HOST_DOT, before))
     if (mode === MODE_FINAL_NEWLINE) {
       if (instruction.op === 'match') return Int32Array.of(this.threadId(pc, MODE_ENDED_BACK, before))
-      const next = this.arcs(pc)[this.newlineSymbol]
+      const next = this.targetOn(pc, this.newlineSymbol)
       return next < 0 ? NO_ENTRIES : this.closure(next, MODE_AT_END, after, LOOK_END)
     }
     if (instruction.op !== 'bytes') return NO_ENTRIES
-    const next = this.arcs(pc)[symbol]
+    const next = this.targetOn(pc, symbol)
     return next < 0 ? NO_ENTRIES : this.closure(next, MODE_NORMAL, after, look)
   }
 
@@ -752,23 +752,28 @@ export class Automaton {
     const pc = this.threadPc[thread]
     const mode = this.threadMode[thread]
     const { op } = this.program.instructions[pc]
-    if (mode === MODE_FINAL_NEWLINE) return op === 'match' || this.arcs(pc)[this.newlineSymbol] >= 0
+    if (mode === MODE_FINAL_NEWLINE) return op === 'match' || this.targetOn(pc, this.newlineSymbol) >= 0
     if (op === 'hostEnd') return symbol === this.dotSymbol
-    return op === 'bytes' && this.arcs(pc)[symbol] >= 0
+    return op === 'bytes' && this.targetOn(pc, symbol) >= 0
   }
 
-  /** Target per byte class, -1 where the instruction does not take it. */
-  private arcs(pc: number): Int32Array {
+  /** Where an instruction goes on a byte class, -1 where it does not take it. */
+  private targetOn(pc: number, symbol: number): number {
+    const instruction = this.program.instructions[pc]
+    if (instruction.op !== 'bytes') return -1
+    const { arcs } = instruction
+    if (arcs.length > MAX_SCANNED_ARCS * 3) return this.targetTable(pc, arcs)[symbol]
+    const byte = this.representative[symbol]
+    for (let i = 0; i < arcs.length; i += 3) if (arcs[i] <= byte && byte <= arcs[i + 1]) return arcs[i + 2]
+    return -1
+  }
+
+  private targetTable(pc: number, arcs: readonly number[]): Int32Array {
     const known = this.arcTargets[pc]
     if (known !== undefined) return known
-    const instruction = this.program.instructions[pc]
     const targets = new Int32Array(this.classCount).fill(-1)
-    if (instruction.op === 'bytes') {
-      for (let i = 0; i < instruction.arcs.length; i += 3) {
-        for (let byte = instruction.arcs[i]; byte <= instruction.arcs[i + 1]; byte++) {
-          targets[this.classOf[byte]] = instruction.arcs[i + 2]
-        }
-      }
+    for (let i = 0; i < arcs.length; i += 3) {
+      for (let byte = arcs[i]; byte <= arcs[i + 1]; byte++) targets[this.classOf[byte]] = arcs[i + 2]
     }
     this.arcTargets[pc] = targets
     return targets
@@ -1021,6 +1026,8 @@ export class Automaton {
   }
 }
 
+/** Arcs that are looked through one by one; an instruction with more gets a table. */
+const MAX_SCANNED_ARCS = 4
 /** Overhead of a cached item, in numbers. */
 const CLOSURE_ENTRIES = 16
 const ACTIVE_SET_ENTRIES = 64

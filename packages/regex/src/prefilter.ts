@@ -94,6 +94,7 @@ function fingerprintBlock(firstBytes: Uint8Array, fingerprints: readonly Fingerp
 
 function collectFingerprints(program: Program, ruleCount: number): Fingerprint[] | undefined {
   const found = new Map<string, Fingerprint>()
+  const sets = new Map<string, ByteSet256>()
   let fits = true
   const walk = (pcs: readonly number[], key: string, before: readonly ByteSet256[]): void => {
     if (before.length === FINGERPRINT_BYTES || pcs.length === 0) {
@@ -105,9 +106,14 @@ function collectFingerprints(program: Program, ruleCount: number): Fingerprint[]
     }
     for (const pc of pcs) {
       for (const { ranges, next } of arcGroups(program.instructions[pc])) {
-        const set = new Uint8Array(256)
-        for (let i = 0; i < ranges.length; i += 2) set.fill(1, ranges[i], ranges[i + 1] + 1)
-        walk(leafPcs(program, next) ?? [], `${key}/${ranges.join(',')}`, [...before, set])
+        const name = ranges.join(',')
+        let set = sets.get(name)
+        if (set === undefined) {
+          set = new Uint8Array(256)
+          for (let i = 0; i < ranges.length; i += 2) set.fill(1, ranges[i], ranges[i + 1] + 1)
+          sets.set(name, set)
+        }
+        walk(leafPcs(program, next) ?? [], `${key}/${name}`, [...before, set])
         if (!fits) return
       }
     }
