@@ -101,8 +101,8 @@ async function rewriteStream(
   try {
     for await (const chunk of input) {
       let taken = 0
-      while (taken < chunk.length) {
-        taken += rewriter.write(taken === 0 ? chunk : chunk.subarray(taken))
+      while (taken < chunk.length || rewriter.blocked) {
+        taken += rewriter.write(chunk.subarray(taken))
         // What is settled goes out at once, so that `tail -f log | prexy replace` shows every line when it comes.
         await flush(gather, output)
       }

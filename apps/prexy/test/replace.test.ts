@@ -80,6 +80,11 @@ describe('as a filter', () => {
     expect((await collect(child)).code).toBe(0)
   })
 
+  test('a replacement a thousand times as long as its match arrives whole', async () => {
+    const args = ['replace', '--text', 'a', '--with', 'b'.repeat(1_000)]
+    expect((await runPrexy(args, 'a'.repeat(10_000))).stdout.length).toBe(10_000_000)
+  })
+
   test('a reader that has enough ends it without a word', async () => {
     const child = startPrexy(['replace', ...AB])
     child.stdin.on('error', () => {})

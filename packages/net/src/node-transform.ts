@@ -4,6 +4,8 @@ import { Transform } from 'node:stream'
 export interface PausableRewriter {
   /** Takes a part of the chunk and returns how much; all of it unless the sink asked for a pause. */
   write(chunk: Uint8Array): number
+  /** Output waits for the sink; `write` and `end` go on with it. */
+  readonly blocked: boolean
   /** True when everything was handed over, false when the sink asked for a pause. */
   end(): boolean
   abandon(): void
@@ -75,8 +77,8 @@ export function createNodeTransform(start: (sink: TransformSink) => PausableRewr
     transform(chunk: Uint8Array, _encoding, callback) {
       let taken = 0
       const step = (): boolean => {
-        taken += rewriter.write(taken === 0 ? chunk : chunk.subarray(taken))
-        return taken === chunk.length
+        taken += rewriter.write(chunk.subarray(taken))
+        return taken === chunk.length && !rewriter.blocked
       }
       drive(step, callback)
     },

@@ -68,10 +68,10 @@ export function createRewriteStream(set: RuleSet, init?: RewriterInit): RewriteS
       async write(chunk) {
         await roomForMore()
         try {
-          for (let taken = 0; taken < chunk.length && !failed; ) {
-            taken += rewriter.write(taken === 0 ? chunk : chunk.subarray(taken))
+          for (let taken = 0; !failed && (taken < chunk.length || rewriter.blocked); ) {
+            taken += rewriter.write(chunk.subarray(taken))
             handOver()
-            if (taken < chunk.length) await roomForMore()
+            if (taken < chunk.length || rewriter.blocked) await roomForMore()
           }
         } catch (error) {
           handOver()
