@@ -161,7 +161,7 @@ export function endToEndFields(fields: FieldList): string[] {
   let named: Set<string> | undefined
   for (const value of fieldValues(fields, 'connection')) {
     for (const element of listElements(value)) {
-      if (isForwardedAlways(element)) continue
+      if (connectionCannotName(element)) continue
       named ??= new Set()
       named.add(element.toLowerCase())
     }
@@ -175,7 +175,7 @@ export function endToEndFields(fields: FieldList): string[] {
 }
 
 /** Whether naming this in Connection has no effect: what is removed anyway counts, `close` and `keep-alive` too. */
-function isForwardedAlways(option: string): boolean {
+function connectionCannotName(option: string): boolean {
   return setHasName(CONNECTION_CANNOT_NAME, option) || option.toLowerCase().startsWith('x-forwarded-')
 }
 

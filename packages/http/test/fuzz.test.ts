@@ -1,10 +1,15 @@
 import { encodeLatin1 } from '@prexy/bytes/latin1'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
-import { endToEndFields } from '../src/fields.ts'
+import { prepareConditions } from '../src/conditions.ts'
+import { BASE_CODINGS } from '../src/content-coding.ts'
+import { endToEndFields, trimBlanks } from '../src/fields.ts'
+import { decide } from '../src/gate.ts'
+import type { GateRoute } from '../src/gate-route.ts'
 import { DEFAULT_RESPONSE_LIMITS } from '../src/limits.ts'
 import { ResponseParser } from '../src/response-parser.ts'
 import { encodeResponseHead } from '../src/serialize.ts'
+import { upstreamRequestFields } from '../src/validators.ts'
 import { type Cuts, requestLog, responseLog } from './event-log.ts'
 import { forward, hostile, readRequests } from './hostile.ts'
 import { REQUESTS } from './request-corpus.ts'
@@ -86,6 +91,73 @@ describe(`responses, whatever they hold (${RUNS} each)`, () => {
           expect({ status: sent.head.status, fields: sent.head.fields }).toEqual({ status, fields: travelling })
         }
         expect(heads).toBeLessThan(2)
+      }),
+      { numRuns: RUNS },
+    )
+  })
+})
+
+describe(`what the gate makes of any fields (${RUNS} each)`, () => {
+  const route: GateRoute = {
+    conditions: prepareConditions([{ types: ['*'] }]),
+    ruleSetHash: '0123456789abcdef',
+    ignoreNoTransform: false,
+    lastModified: { kind: 'keep', rulesChangedMs: 1_000 },
+    codings: BASE_CODINGS,
+  }
+  const value = fc.array(
+    fc.constantFrom(
+      ...[
+        '"a"',
+        'W/',
+        `"a-p0123456789abcdef"`,
+        ',',
+        ';',
+        '=',
+        '*',
+        'q=0',
+        'q=0.5',
+        'gzip',
+        'br',
+        'identity',
+        ' ',
+        '\t',
+        '"',
+        '\\',
+      ],
+      ...[
+        'text/html',
+        'charset',
+        'utf-8',
+        'no-transform',
+        'Accept-Encoding',
+        'Mon, 01 Jun 2026 12:00:00 GMT',
+        'x',
+        '\xe9',
+      ],
+    ),
+    { maxLength: 6 },
+  )
+  const name = fc.constantFrom(
+    ...['Accept-Encoding', 'If-None-Match', 'If-Match', 'If-Modified-Since', 'Cache-Control', 'Connection', 'Range'],
+    ...['ETag', 'Vary', 'Last-Modified', 'Content-Type', 'Content-Encoding', 'Content-Range', 'Content-Length'],
+  )
+  // As a parser gives them: without white space around.
+  const fieldList = fc
+    .array(fc.tuple(name, value), { maxLength: 6 })
+    .map((lines) => lines.flatMap(([fieldName, pieces]) => [fieldName, trimBlanks(pieces.join(''))]))
+  const framing = new Set(['connection', 'content-length', 'transfer-encoding'])
+
+  test('can be sent, and frames nothing', () => {
+    fc.assert(
+      fc.property(fieldList, fieldList, fc.constantFrom('GET', 'HEAD', 'PUT'), (asked, answered, method) => {
+        const request = { method, path: '/', fields: asked, minorVersion: 1 }
+        const up = upstreamRequestFields(request, route)
+        const down = decide(request, { status: 200, contentLength: undefined, fields: answered }, route)
+        for (const fields of [up.kind === 'send' ? up.fields : [], down.fields]) {
+          expect(encodeResponseHead(200, fields).length).toBeGreaterThan(0)
+          expect(fields.filter((text, at) => at % 2 === 0 && framing.has(text.toLowerCase()))).toEqual([])
+        }
       }),
       { numRuns: RUNS },
     )
