@@ -12,6 +12,8 @@ export default defineConfig({
       'tools/test/**/*.test.ts',
     ],
     maxWorkers: 2,
+    // Modules as the runtime gives them: vitest's own view of default exports loses zod's `z` under Bun.
+    deps: { interopDefault: false },
     testTimeout: 30_000,
   },
 })
