@@ -85,7 +85,8 @@ function describeTreatment(event: ExchangeEvent): string {
   }
   const { treatment } = event
   if (treatment === undefined) return 'no response'
-  if (treatment.kind !== 'rewritten') return `unchanged: ${treatment.reason}`
+  if (treatment.kind === 'passed') return `unchanged: ${treatment.reason}`
+  if (treatment.kind === 'head-only') return `no body: ${treatment.reason}`
   const replaced = treatment.stats.hits.reduce((sum, hits) => sum + hits, 0)
   const overflows = treatment.stats.overflows > 0 ? `, ${treatment.stats.overflows} overflows` : ''
   return `${replaced} replaced${overflows}`

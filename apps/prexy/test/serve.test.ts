@@ -99,7 +99,12 @@ rules:
   const { code, stderr } = await outcome
   expect(code).toBe(0)
   const lines = stderr.split('\n').filter((line) => line.startsWith('{'))
-  expect(lines.map((line): unknown => JSON.parse(line))).toMatchObject([
+  // Exchanges are logged when they end, which need not be in the order of their requests.
+  expect(
+    lines
+      .toSorted((a, b) => Number(a.includes('/data')) - Number(b.includes('/data')))
+      .map((line): unknown => JSON.parse(line)),
+  ).toMatchObject([
     { method: 'GET', path: '/x?...', status: 200, outcome: 'completed', treatment: 'rewritten', hits: [1] },
     { method: 'GET', path: '/data', status: 200, treatment: 'passed', reason: 'content-type' },
   ])
