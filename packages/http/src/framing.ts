@@ -89,7 +89,7 @@ export function keepsAlive(found: FramingFields, minorVersion: number): boolean 
 }
 
 /** `1*DIGIT` up to 2^53 - 1, else undefined. */
-export function parseContentLength(value: string): number | undefined {
+function parseContentLength(value: string): number | undefined {
   if (value.length === 0) return undefined
   let bytes = 0
   for (let i = 0; i < value.length; i++) {

@@ -1,0 +1,18 @@
+import { encodeLatin1 } from '@prexy/bytes/latin1'
+import { expect, test } from 'vitest'
+import { WIRE_FAULT_CODES } from '../src/wire-fault.ts'
+import { requestLog, responseLog, verdict } from './event-log.ts'
+import { REQUESTS } from './request-corpus.ts'
+import { RESPONSES } from './response-corpus.ts'
+
+/** Has no limit by default; the tests of limits reach it. */
+const NOT_IN_CORPUS = ['body-bytes']
+
+test('every fault is reached by some row of the corpora', () => {
+  const verdicts = [
+    ...REQUESTS.map(({ raw }) => verdict(requestLog(encodeLatin1(raw)))),
+    ...RESPONSES.map(({ raw, asked }) => verdict(responseLog(encodeLatin1(raw), asked))),
+  ]
+  const reached = new Set(verdicts.map((text) => text.split(' ').at(-1)))
+  expect(WIRE_FAULT_CODES.filter((code) => !reached.has(code))).toEqual(NOT_IN_CORPUS)
+})
