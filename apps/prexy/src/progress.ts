@@ -37,13 +37,18 @@ export function createProgress(target: ProgressTarget, total: number | undefined
       if (time - drawn < REDRAW_MS) return
       drawn = time
       visible = true
-      target.write(`\r\u001b[K${progressLine(done, total, time - start, target.columns ?? 80)}`)
+      target.write(`\r\u001b[K${progressLine(done, total, time - start, widthOf(target))}`)
     },
     clear() {
       if (visible) target.write('\r\u001b[K')
       visible = false
     },
   }
+}
+
+/** Some terminals do not know their width and say 0. */
+function widthOf({ columns = 0 }: ProgressTarget): number {
+  return columns > 0 ? columns : 80
 }
 
 /** One line, shorter than `columns`. */

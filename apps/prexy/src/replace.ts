@@ -144,9 +144,10 @@ async function rewriteFile(set: RuleSet, path: string, suffix: string, progress:
     const stat = await source.stat()
     if (!stat.isFile()) throw new CommandError(stat.isDirectory() ? 'is a directory' : 'is no regular file')
     const temporary = join(dirname(path), `.${basename(path)}.prexy-${randomBytes(6).toString('hex')}`)
-    const target = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
+    // Before it exists: a signal may come as soon as it does.
     pendingFiles.add(temporary)
     try {
+      const target = await open(temporary, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, 0o600)
       let hits: number
       try {
         hits = await rewriteStream(set, readPieces(source), fileOutput(target), progress)

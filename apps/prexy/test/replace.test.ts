@@ -7,10 +7,12 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   utimesSync,
+  watch,
   writeFileSync,
 } from 'node:fs'
-import { once } from 'node:events'
+import { on, once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -188,6 +190,20 @@ describe('--in-place', () => {
     ])
     expect(code).toBe(2)
     expect(readFileSync(path, 'utf8')).toBe(`ab${'x'.repeat(100)}`)
+    expect(readdirSync(folder).filter((name) => name.includes('prexy-'))).toEqual([])
+  })
+
+  test('a signal leaves the old file and nothing else', async () => {
+    const path = file('')
+    truncateSync(path, 128 * 1024 * 1024)
+    const seen = watch(folder)
+    const child = startPrexy(['replace', ...AB, '--in-place', path])
+    const outcome = collect(child)
+    for await (const [, name] of on(seen, 'change')) if (String(name).includes('prexy-')) break
+    seen.close()
+    child.kill('SIGTERM')
+    expect((await outcome).code).toBe(143)
+    expect(statSync(path).size).toBe(128 * 1024 * 1024)
     expect(readdirSync(folder).filter((name) => name.includes('prexy-'))).toEqual([])
   })
 
