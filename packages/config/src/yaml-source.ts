@@ -5,7 +5,7 @@
  * tags, several documents in one file, more than {@link MAX_ALIAS_EXPANSIONS} values out of aliases, and files above
  * {@link MAX_CONFIG_CHARACTERS}. Merge keys (`<<`) are keys like any other, so a strict schema refuses them.
  */
-import { type Document, isAlias, isMap, isNode, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
+import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, parseDocument } from 'yaml'
 import type { ConfigPath, ConfigProblem, Position } from './problem.ts'
 
 /** Longest file that is read, in UTF-16 code units. */
@@ -33,10 +33,11 @@ export interface YamlSource {
 
 /** Reads `text`, the content of `file`. Never throws: what is wrong is in `problems`. */
 export function readYaml(text: string, file: string): YamlSource {
-  const lines = new LineCounter()
+  // The parser's own line counter misses lines behind a syntax error.
+  const lineStarts = findLineStarts(text)
   const positionAt = (offset: number): Position => {
-    const { line, col } = lines.linePos(offset)
-    return { file, line: Math.max(line, 1), column: Math.max(col, 1) }
+    const line = lineAt(lineStarts, offset)
+    return { file, line, column: offset - lineStarts[line - 1] + 1 }
   }
   const problems: ConfigProblem[] = []
   const report = (position: Position, message: string, hint?: string): void => {
@@ -49,7 +50,6 @@ export function readYaml(text: string, file: string): YamlSource {
   }
 
   const document = parseDocument(text, {
-    lineCounter: lines,
     prettyErrors: false,
     merge: false,
     uniqueKeys: true,
@@ -64,7 +64,7 @@ export function readYaml(text: string, file: string): YamlSource {
   }
   const all = [...document.errors, ...document.warnings]
   const tooDeep = all.find((error) => error.code === 'RESOURCE_EXHAUSTION')
-  const syntax = tooDeep === undefined ? all : [tooDeep]
+  const syntax = tooDeep === undefined ? withoutEchoes(all) : [tooDeep]
   for (const error of syntax.slice(0, MAX_SYNTAX_PROBLEMS)) {
     if (error.code !== 'DUPLICATE_KEY') broken = true
     report(positionAt(error.pos[0]), ...explainSyntax(error.code, error.message, text.slice(error.pos[0])))
@@ -104,6 +104,31 @@ export function readYaml(text: string, file: string): YamlSource {
       return positionAt(parent?.range?.[0] ?? 0)
     },
   }
+}
+
+/** Offsets at which lines begin. */
+function findLineStarts(text: string): readonly number[] {
+  const starts = [0]
+  for (let end = text.indexOf('\n'); end >= 0; end = text.indexOf('\n', end + 1)) starts.push(end + 1)
+  return starts
+}
+
+/** The line, from 1, that holds an offset. O(log lines). */
+function lineAt(lineStarts: readonly number[], offset: number): number {
+  let low = 0
+  let high = lineStarts.length
+  while (high - low > 1) {
+    const middle = (low + high) >> 1
+    if (lineStarts[middle] <= offset) low = middle
+    else high = middle
+  }
+  return low + 1
+}
+
+/** Where one token is out of place, so are all that follow. */
+function withoutEchoes<T extends { readonly code: string }>(errors: readonly T[]): readonly T[] {
+  const first = errors.find((error) => error.code === 'UNEXPECTED_TOKEN')
+  return errors.filter((error) => error.code !== 'UNEXPECTED_TOKEN' || error === first)
 }
 
 function explainSyntax(code: string, message: string, from: string): [message: string, hint: string | undefined] {

@@ -1,0 +1,134 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { stringify } from 'yaml'
+import { type Loaded, loadConfig, loadRules } from '../src/load.ts'
+import { formatProblem } from '../src/problem.ts'
+import { MAX_CONFIG_CHARACTERS } from '../src/yaml-source.ts'
+
+const example = readFileSync(join(import.meta.dirname, '../../../docs/examples/prexy.yaml'), 'utf8')
+
+/** Either it is valid, or there is an error; and every problem is one line with a place inside the file. */
+function expectHonest(loaded: Loaded<unknown>, text: string): void {
+  const errors = loaded.problems.filter((problem) => problem.severity === 'error')
+  expect(loaded.value === undefined).toBe(errors.length > 0)
+  const lines = text.split('\n')
+  for (const problem of loaded.problems) {
+    const { line, column } = problem.position
+    expect(line).toBeGreaterThanOrEqual(1)
+    expect(line).toBeLessThanOrEqual(lines.length)
+    expect(column).toBeGreaterThanOrEqual(1)
+    expect(column).toBeLessThanOrEqual(lines[line - 1].length + 1)
+    expect(formatProblem(problem)).toMatch(/^prexy\.yaml:\d+:\d+: .+$/)
+  }
+}
+
+test('the example is valid', () => {
+  expect(loadConfig(example, 'prexy.yaml').problems).toEqual([])
+})
+
+test('whatever a slip of the hand makes of a file, it is read or explained', () => {
+  const slip = fc.record({
+    at: fc.nat(example.length),
+    remove: fc.nat(12),
+    insert: fc.oneof(
+      fc.constantFrom(
+        '',
+        ' ',
+        '  ',
+        '\n',
+        '\t',
+        ':',
+        '- ',
+        '"',
+        "'",
+        '[',
+        '}',
+        '&a ',
+        '*a',
+        '<<: ',
+        '!x ',
+        '|\n',
+        '#',
+        '---\n',
+        '%',
+        '\0',
+        '\ufffd',
+      ),
+      fc.string({ maxLength: 5 }),
+    ),
+  })
+  fc.assert(
+    fc.property(fc.array(slip, { minLength: 1, maxLength: 4 }), (slips) => {
+      let text = example
+      for (const { at, remove, insert } of slips) text = text.slice(0, at) + insert + text.slice(at + remove)
+      expectHonest(loadConfig(text, 'prexy.yaml'), text)
+      expectHonest(loadRules(text, 'prexy.yaml'), text)
+    }),
+    { numRuns: 120 },
+  )
+})
+
+test('whatever data stands in a file, it is read or explained', () => {
+  const key = fc.constantFrom(
+    'listen',
+    'upstream',
+    'rules',
+    'routes',
+    'rewrite',
+    'timeouts',
+    'limits',
+    'text',
+    'regex',
+    'domain',
+    'with',
+    'to',
+    'host',
+    'path',
+    'url',
+    'once',
+    'max',
+    'request',
+  )
+  const leaf = fc.oneof(
+    fc.string({ maxLength: 4 }),
+    fc.integer(),
+    fc.double(),
+    fc.boolean(),
+    fc.constant(null),
+    fc.constantFrom('http://a', '/x', '8080', 'first'),
+  )
+  const { tree } = fc.letrec<{ tree: unknown }>((tie) => ({
+    tree: fc.oneof(
+      { depthSize: 'small' },
+      leaf,
+      fc.array(tie('tree'), { maxLength: 3 }),
+      fc.dictionary(key, tie('tree'), { maxKeys: 4 }),
+    ),
+  }))
+  fc.assert(
+    fc.property(fc.dictionary(key, tree, { maxKeys: 5 }), (document) => {
+      const text = stringify(document)
+      expectHonest(loadConfig(text, 'prexy.yaml'), text)
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test.each([
+  ['lists', '['.repeat(20_000)],
+  ['mappings', '{a: '.repeat(20_000)],
+  ['indentation', Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')],
+  ['sequences', `${'- '.repeat(20_000)}a`],
+])('too deep %s are explained', (_what, text) => {
+  const { value, problems } = loadConfig(text, 'prexy.yaml')
+  expect(value).toBeUndefined()
+  expect(problems.length).toBeGreaterThan(0)
+  expect(problems.length).toBeLessThan(20)
+})
+
+test('a file that is too long is not read', () => {
+  const { problems } = loadConfig(`#${'x'.repeat(MAX_CONFIG_CHARACTERS)}`, 'prexy.yaml')
+  expect(problems.map(formatProblem)).toEqual(['prexy.yaml:1:1: the file is longer than 16777216 characters; split it'])
+})
