@@ -57,7 +57,7 @@ describe('a cache that is always full', () => {
       hostEnd: false,
     } as const
     const tokenizer = new Tokenizer(
-      [{ ...source, usesSpan: false, max: Infinity, replacement: new Uint8Array(0) }],
+      [{ ...source, usesSpan: false, usesGroups: false, max: Infinity, replacement: new Uint8Array(0) }],
       { priority: 'first', nginx: false, maxHeldBytes: 1_000_000, overflow: 'skip' },
       { tableBytes: 20_000, statesPerBody: 100 },
     )
@@ -98,12 +98,15 @@ describe('groups', () => {
       const parsed = parsePattern(printPattern(tree), { mode: 'octet', flags: NO_FLAGS })
       const source = { root: parsed.root, mode: 'octet', hostEnd: false } as const
       const captures = compileCaptures(source, parsed.groupCount)
-      const tokenizer = new Tokenizer([{ ...source, usesSpan: true, max: Infinity, replacement: undefined }], {
-        priority: 'first',
-        nginx: false,
-        maxHeldBytes: 1_000,
-        overflow: 'skip',
-      })
+      const tokenizer = new Tokenizer(
+        [{ ...source, usesSpan: true, usesGroups: true, max: Infinity, replacement: undefined }],
+        {
+          priority: 'first',
+          nginx: false,
+          maxHeldBytes: 1_000,
+          overflow: 'skip',
+        },
+      )
       const stream = tokenizer.open({
         output: () => true,
         replace(match) {

@@ -50,6 +50,8 @@ export const LOOK_FINAL_NEWLINE = 5
 export interface AutomatonRule extends RuleSource {
   /** The replacement needs the matched text (`$&` or a group). */
   readonly usesSpan: boolean
+  /** The replacement needs a group, so that which way matched may matter. */
+  readonly usesGroups: boolean
   /** Matches after which the rule is spent; `Infinity` for none. */
   readonly max: number
 }
@@ -102,10 +104,9 @@ export interface Group {
    */
   readonly endsHere: number
   readonly endedBack: number
+  /** Bytes between its node and here, 2 for two or more or where it decides nothing: whether a match is empty. */
+  readonly age: number
 }
-
-/** How far back the last group's node lies: here, one byte back, or further. Kept only where it decides something. */
-type LastNode = 0 | 1 | 2
 
 export interface State {
   readonly key: string
@@ -116,7 +117,6 @@ export interface State {
   /** Active rules before the empty match of a forced head. */
   readonly nodeActive: ActiveSet
   readonly groups: readonly Group[]
-  readonly lastNode: LastNode
   /** Index of the first group that is not only a character being copied; the number of groups when there is none. */
   readonly firstRuleGroup: number
   /** Index of the first group that can still win with a rule that needs its text; -1 when there is none. */
@@ -342,7 +342,7 @@ export class Automaton {
 
   /** The same live threads without a loop head: nothing begins after them. */
   headless(state: State, groups: readonly Group[]): State {
-    return this.makeState(state.context, 'none', this.initialActive, this.initialActive, groups, 2)
+    return this.makeState(state.context, 'none', this.initialActive, this.initialActive, groups)
   }
 
   private newWork(symbol: number, look: number, consumes: number, groups: readonly Group[], decisions: string): Work {
@@ -353,7 +353,7 @@ export class Automaton {
       groups: groups.map((group) => ({
         active: group.active,
         opIndex: -1,
-        age: 2,
+        age: Math.min(2, group.age + consumes),
         endedBack: consumes === 1 ? group.endsHere : -1,
         endsHere: -1,
       })),
@@ -389,7 +389,7 @@ export class Automaton {
         if (isUndecided(active)) return active
         if (state.head === 'none') return { kind: 'none', active }
         // A match that ends at its own node is empty: the next byte is copied.
-        const empty = g === state.groups.length - 1 && state.lastNode === best.back
+        const empty = group.age === best.back
         if (best.back === 1) return this.rescan(work, state.context, best.context, active, empty)
         if (!empty) return this.resolveHead(work, state.context, active)
         if (work.symbol === this.alienSymbol) return { kind: 'forced', active: state.nodeActive }
@@ -663,27 +663,32 @@ export class Automaton {
     }
     const kept: number[] = []
     const groups: Group[] = []
-    let lastNode: LastNode = 2
     for (let i = 0; i < work.threads.length; ) {
       const group = work.threadGroups[i]
       let end = i
       while (end < work.threads.length && work.threadGroups[end] === group) end++
-      const threads = Int32Array.from(work.threads.slice(i, end))
+      const owner = work.groups[group]
+      const listed = work.threads.slice(i, end)
+      const threads = Int32Array.from(
+        owner.endsHere < 0 ? listed : listed.filter((thread) => this.mayChange(thread, owner.endsHere, context)),
+      )
+      i = end
+      if (threads.length === 0) continue
       if (this.options.priority === 'longest') threads.sort()
-      const { active: groupActive, age, endsHere, endedBack } = work.groups[group]
+      const { active: groupActive, age, endsHere, endedBack } = owner
       const waits = threads.some((thread) => this.waits(thread))
+      const endsBack = threads.some((thread) => this.threadMode[thread] >= MODE_ENDED_BACK)
       const longest = this.options.priority === 'longest'
       groups.push({
         threads,
         active: groupActive,
         endsHere: longest && waits ? endsHere : -1,
-        endedBack: longest && threads.some((thread) => this.threadMode[thread] >= MODE_ENDED_BACK) ? endedBack : -1,
+        endedBack: longest && endsBack ? endedBack : -1,
+        age: (age === 0 && waits) || (age === 1 && endsBack) ? age : 2,
       })
-      lastNode = waits && age < 2 ? (age === 0 ? 0 : 1) : 2
       kept.push(group)
-      i = end
     }
-    const target = this.makeState(context, head, headActive, active, groups, lastNode)
+    const target = this.makeState(context, head, headActive, active, groups)
     return { target, ops: encodeOps(work, kept) }
   }
 
@@ -693,13 +698,12 @@ export class Automaton {
     active: ActiveSet,
     nodeActive: ActiveSet,
     groups: readonly Group[],
-    lastNode: LastNode,
   ): State {
-    let key = `${context}${head[0]}${active.id},${nodeActive.id}/${lastNode}`
+    let key = `${context}${head[0]}${active.id},${nodeActive.id}`
     for (const group of groups) {
-      key += `|${group.active.id},${group.endsHere},${group.endedBack}:${group.threads.join(' ')}`
+      key += `|${group.active.id},${group.endsHere},${group.endedBack},${group.age}:${group.threads.join(' ')}`
     }
-    const state = { key, context, head, active, nodeActive, groups, lastNode }
+    const state = { key, context, head, active, nodeActive, groups }
     let firstRuleGroup = 0
     while (firstRuleGroup < groups.length && this.onlyCopies(groups[firstRuleGroup].threads)) firstRuleGroup++
     return {
@@ -732,6 +736,24 @@ export class Automaton {
     this.spawns.set(key, spawn)
     this.entries += CLOSURE_ENTRIES + threads.length
     return spawn
+  }
+
+  /**
+   * Whether a thread can still lead to something else than `rule`'s match, which ends here already: one that waits only
+   * to report that same match, or with `longest` a later rule's for the same text, holds text for nothing.
+   */
+  private mayChange(thread: number, rule: number, context: number): boolean {
+    const pc = this.threadPc[thread]
+    if (this.program.instructions[pc].op !== 'assert') return true
+    const own = this.program.ruleOf[pc]
+    if (this.options.priority === 'longest' ? own < rule : own !== rule) return true
+    if (own === rule && this.rules[rule].usesGroups) return true
+    return [KIND_NEWLINE, KIND_WORD, KIND_OTHER, LOOK_END].some((look) =>
+      this.closure(pc, MODE_NORMAL, context, look).some((entry) => {
+        if (entry < 0) return false
+        return this.program.instructions[this.threadPc[entry]].op !== 'match'
+      }),
+    )
   }
 
   /** The thread needs to know what comes next before it can go on. */
@@ -971,14 +993,7 @@ export class Automaton {
    * reachable, then takes the least fixed point backwards. Undefined when there are too many of them.
    */
   private outcomeOf(from: Omit<State, 'firstRuleGroup' | 'firstTextGroup'>): Outcome | undefined {
-    const root = this.makeState(
-      from.context,
-      'none',
-      this.initialActive,
-      this.initialActive,
-      from.groups,
-      from.lastNode,
-    )
+    const root = this.makeState(from.context, 'none', this.initialActive, this.initialActive, from.groups)
     const known = this.outcomes.get(root.key)
     if (known !== undefined) return known
     const edges = new Map<string, { to: string; kept: readonly number[]; won: number; text: boolean }[]>()

@@ -36,7 +36,13 @@ export function firstMatch(
   const compiled = compileRules(rules, settings)
   const size = chunks.reduce((sum, chunk) => sum + chunk.length, 0)
   const tokenizer = new Tokenizer(
-    compiled.map(({ source }) => ({ ...source, usesSpan: true, max: Infinity, replacement: undefined })),
+    compiled.map(({ source }) => ({
+      ...source,
+      usesSpan: true,
+      usesGroups: true,
+      max: Infinity,
+      replacement: undefined,
+    })),
     { priority: 'first', nginx: false, maxHeldBytes: 2 * size + 4, overflow: 'skip' },
   )
   let found: FirstMatch = { matched: false }

@@ -109,6 +109,7 @@ function toTokenizerRule(rule: CompiledRule): TokenizerRule {
   return {
     ...rule.source,
     usesSpan: rule.template.usesSpan,
+    usesGroups: rule.captures !== undefined,
     max: rule.max,
     replacement: rule.template.fixed,
   }
