@@ -61,11 +61,14 @@ export interface TimerWheelOptions {
   readonly tickMs?: number
   /** `manual`: time passes only by `advance`, for tests. Default `interval`. */
   readonly drive?: 'interval' | 'manual'
+  /** Gets what an expiry threw, so that the other timers fire all the same. Absent: it is thrown on. */
+  readonly onError?: (error: Error) => void
 }
 
 export class TimerWheel {
   readonly tickMs: number
   readonly #driven: boolean
+  readonly #onError: ((error: Error) => void) | undefined
   readonly #slots: (Timer | undefined)[] = new Array<Timer | undefined>(SLOTS).fill(undefined)
   #tick = 0
   #linked = 0
@@ -75,6 +78,7 @@ export class TimerWheel {
   constructor(options: TimerWheelOptions = {}) {
     this.tickMs = options.tickMs ?? DEFAULT_TICK_MS
     this.#driven = options.drive !== 'manual'
+    this.#onError = options.onError
   }
 
   /** Timers that are linked, the disarmed ones that the wheel has not dropped yet included. */
@@ -151,7 +155,16 @@ export class TimerWheel {
         continue
       }
       timer.expiresAt = UNARMED
+      this.#fire(timer)
+    }
+  }
+
+  #fire(timer: Timer): void {
+    try {
       timer.onExpire()
+    } catch (error) {
+      if (this.#onError === undefined) throw error
+      this.#onError(error instanceof Error ? error : new Error(String(error)))
     }
   }
 }

@@ -42,7 +42,11 @@ function recorder(overrides: Partial<ConnectionHandler & { onConnect(): void }> 
   }
 }
 
-async function pair(server: Recorder, client: Recorder): Promise<{ server: Connection; client: Connection }> {
+async function pair(
+  server: Recorder,
+  client: Recorder,
+  onError: (error: Error) => void = () => expect.unreachable(),
+): Promise<{ server: Connection; client: Connection }> {
   let accepted: (connection: Connection) => void = () => {}
   const serverSide = new Promise<Connection>((resolve) => {
     accepted = resolve
@@ -53,9 +57,9 @@ async function pair(server: Recorder, client: Recorder): Promise<{ server: Conne
       accepted(connection)
       return server
     },
-    () => expect.unreachable(),
+    onError,
   )
-  const clientSide = connect({ host: '127.0.0.1', port: listener.address.port }, client)
+  const clientSide = connect({ host: '127.0.0.1', port: listener.address.port }, client, onError)
   const connections = { server: await serverSide, client: clientSide }
   listener.close()
   return connections
@@ -126,7 +130,7 @@ it.each(['data at once', 'alone'])('a reset with %s is a reset, however it arriv
 
 it('a connection that cannot be made is closed with the cause', async () => {
   const client = recorder()
-  connect({ host: '127.0.0.1', port: 1 }, client)
+  connect({ host: '127.0.0.1', port: 1 }, client, () => expect.unreachable())
   await client.closed
   expect(client.calls).toEqual(['close ECONNREFUSED'])
 })
@@ -176,6 +180,34 @@ it('chunks that a receiver keeps are not overwritten by what comes later', async
   expect(
     Buffer.concat(kept).equals(Buffer.concat(Array.from({ length: 200 }, (_, i) => Buffer.alloc(10_000, i)))),
   ).toBe(true)
+})
+
+it('what a handler throws costs its connection only, and is reported', async () => {
+  for (const method of ['onConnect', 'onData', 'onEnd'] as const) {
+    const errors: string[] = []
+    const server = recorder({
+      onData: () => {
+        serverConnection.write('answer')
+        serverConnection.end()
+        return false
+      },
+      onEnd: () => serverConnection.destroy(),
+    })
+    const client = recorder({
+      [method]: () => {
+        throw new Error(method)
+      },
+    })
+    const { server: serverConnection, client: clientConnection } = await pair(server, client, (error) => {
+      errors.push(error.message)
+    })
+    clientConnection.write('x')
+    await client.closed
+    serverConnection.destroy()
+    await server.closed
+    expect(errors).toEqual([method])
+    expect(client.calls.at(-1)).toMatch(/^close/)
+  }
 })
 
 it('listening where someone listens already is an error', async () => {

@@ -32,6 +32,8 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #exchange: Exchange | undefined = undefined
   #requestNumber = 0
   #messageBytes = 0
+  /** When the first octet of the current request was read; monotonic, milliseconds. */
+  #messageStartedAt = 0
   /** Octets read but not parsed: of a request body that its upstream does not take yet, or of later requests. */
   readonly #pending: Uint8Array[] = []
   #pendingBytes = 0
@@ -44,7 +46,8 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   constructor(connection: Connection, runtime: ProxyRuntime, onClosed: (client: ClientConnection) => void) {
     this.connection = connection
     this.connectionId = ++runtime.lastConnectionId
-    this.remoteAddress = connection.remoteAddress
+    // A socket that takes both families writes an IPv4 address as an IPv6 one (RFC 4291 §2.5.5.2).
+    this.remoteAddress = connection.remoteAddress?.replace(/^::ffff:(?=[0-9.]+$)/, '')
     this.output = new ResponseOutput(connection, runtime.stage)
     this.#runtime = runtime
     this.#onClosed = onClosed
@@ -95,6 +98,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #parse(chunk: Uint8Array): void {
     const parser = this.#parser
     this.#parsing = true
+    if (parser.idle) this.#messageStartedAt = performance.now()
     let at = 0
     for (;;) {
       const event = parser.read(chunk, at)
@@ -130,6 +134,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         break
       }
       if (at === chunk.length) break
+      this.#messageStartedAt = performance.now()
     }
     this.#parsing = false
     this.#watch()
@@ -137,7 +142,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
 
   #begin(head: RequestParser['head']): void {
     this.#requestNumber++
-    const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber)
+    const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber, this.#messageStartedAt)
     this.#exchange = exchange
     this.#wait('nothing', 0)
     exchange.begin()

@@ -58,8 +58,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   readonly #client: ExchangeClient
   readonly #runtime: ProxyRuntime
   readonly #requestNumber: number
-  readonly #startedAtMs: number
+  /** Monotonic, milliseconds. */
   readonly #startedAt: number
+  readonly #headAt: number
   #route: Route | undefined = undefined
   #requestHead: Uint8Array | undefined = undefined
   #upstream: UpstreamConnection | undefined = undefined
@@ -87,14 +88,20 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   /** Octets of the request on the client's connection; kept by the client's side. */
   clientInBytes = 0
 
-  constructor(client: ExchangeClient, runtime: ProxyRuntime, request: RequestHead, requestNumber: number) {
+  constructor(
+    client: ExchangeClient,
+    runtime: ProxyRuntime,
+    request: RequestHead,
+    requestNumber: number,
+    startedAt: number,
+  ) {
     this.id = ++runtime.lastExchangeId
     this.request = request
     this.#client = client
     this.#runtime = runtime
     this.#requestNumber = requestNumber
-    this.#startedAtMs = Date.now()
-    this.#startedAt = performance.now()
+    this.#startedAt = startedAt
+    this.#headAt = performance.now()
     this.#keepAlive = request.keepAlive
   }
 
@@ -275,6 +282,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       decision,
       variables: route.usesVariables ? this.#variables(head) : undefined,
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
+      onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),
     })
   }
@@ -424,7 +432,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #reply(answer: Pick<AnswerInit, 'status' | 'text' | 'fields'>, outcome: ExchangeOutcome): void {
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
-    if (this.#runtime.draining) this.#keepAlive = false
+    // An answer does not say `keep-alive`, which a 1.0 client would need to hear.
+    if (this.#runtime.draining || this.request.minorVersion === 0) this.#keepAlive = false
     this.#status = answer.status
     this.#answeredBytes = this.#client.answer({
       ...answer,
@@ -468,25 +477,37 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   }
 
   #phase(phase: Phase): void {
-    this.#runtime.onPhase?.(this.id, phase)
+    const { onPhase } = this.#runtime
+    if (onPhase === undefined) return
+    try {
+      onPhase(this.id, phase)
+    } catch (error) {
+      this.#reportFault(error)
+    }
+  }
+
+  /** A listener's fault must not become the client's. */
+  #reportFault(thrown: unknown): void {
+    this.#runtime.onError(thrown instanceof Error ? thrown : new Error(String(thrown)))
   }
 
   #report(outcome: ExchangeOutcome): void {
     const { onExchange } = this.#runtime
     if (onExchange === undefined) return
     const { request } = this
+    const now = performance.now()
     try {
       onExchange({
         version: EXCHANGE_EVENT_VERSION,
         exchangeId: this.id,
         connectionId: this.#client.connectionId,
         requestNumber: this.#requestNumber,
-        startedAtMs: this.#startedAtMs,
+        startedAtMs: Math.round(Date.now() - (now - this.#startedAt)),
         timings: {
-          requestHeadUs: 0,
+          requestHeadUs: this.#microseconds(this.#headAt),
           upstreamConnectedUs: this.#microseconds(this.#connectedAt),
           responseHeadUs: this.#microseconds(this.#respondedAt),
-          endUs: Math.round((performance.now() - this.#startedAt) * 1_000),
+          endUs: Math.round((now - this.#startedAt) * 1_000),
         },
         method: request.method,
         host: request.authority,
@@ -503,8 +524,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
         treatment: this.#finalTreatment(),
       })
     } catch (error) {
-      // A listener's fault must not become the client's.
-      this.#runtime.onError(error instanceof Error ? error : new Error(String(error)))
+      this.#reportFault(error)
     }
   }
 

@@ -17,6 +17,7 @@ export type ProxyErrorCode =
   | 'E_BODY_DECODE'
   | 'E_BODY_ENCODE'
   | 'E_REWRITE_ABORTED'
+  | 'E_INTERNAL'
   | 'E_SHUTDOWN'
 
 /**
@@ -87,6 +88,7 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
     retry: 'never',
     text: 'The response holds more text than the rules may hold back.',
   },
+  E_INTERNAL: { outcome: 'rewrite-aborted', status: 500, retry: 'never', text: 'The proxy failed.' },
   E_SHUTDOWN: { outcome: 'shutdown', status: 503, retry: 'never', text: 'The proxy is shutting down.' },
 }
 

@@ -5,8 +5,11 @@
  * octets are copied into a stage, which has room in front for the head and the chunk size; big chunks that arrived
  * from elsewhere go out as they are.
  *
- * INVARIANT: the stage is empty whenever control returns to the event loop, because it is shared by all connections of
- * a runtime. Whoever writes calls `flush` before returning.
+ * The stage is shared by all connections of a runtime, so that an idle one has no memory of its own. Whoever writes
+ * calls `flush` before control returns to the event loop.
+ *
+ * SECURITY: octets in the stage belong to its `owner`; another output sends them off before it uses the stage, so that
+ * one client's response can never end up in another's.
  */
 
 import type { FieldList } from '@prexy/http/fields'
@@ -37,6 +40,8 @@ export class Stage {
   octets: Uint8Array = Buffer.allocUnsafeSlow(HEADROOM_BYTES + STAGE_BYTES + TAILROOM_BYTES)
   /** @internal End of the staged octets; they begin at HEADROOM_BYTES. */
   end: number = HEADROOM_BYTES
+  /** @internal Whose the staged octets are. */
+  owner: ResponseOutput | undefined = undefined
 
   /** @internal The old octets are in use by a connection. */
   replace(): void {
@@ -108,7 +113,7 @@ export class ResponseOutput {
    * is in use after it `connection.unsentBytes`.
    */
   writeKept(chunk: Uint8Array): void {
-    const stage = this.#stage
+    const stage = this.#claimStage()
     if (chunk.length <= COPY_BYTES && stage.end + chunk.length <= HEADROOM_BYTES + STAGE_BYTES) {
       this.writeBorrowed(chunk)
       return
@@ -116,7 +121,7 @@ export class ResponseOutput {
     this.#undecided = false
     this.bodyBytes += chunk.length
     const { kind } = this.#framing
-    if (kind === 'chunked' || this.#headPending || stage.end > HEADROOM_BYTES) {
+    if (kind === 'chunked' || this.#hasStaged()) {
       this.#cork()
       this.#sendStage(false)
     }
@@ -128,7 +133,7 @@ export class ResponseOutput {
 
   /** Body octets that are valid only during the call. Returns false when the writer should pause. */
   writeBorrowed(piece: Uint8Array): boolean {
-    const stage = this.#stage
+    const stage = this.#claimStage()
     this.bodyBytes += piece.length
     let below = true
     let from = 0
@@ -149,7 +154,7 @@ export class ResponseOutput {
   /** Sends what is staged, and the head if it has not gone out. Returns false when the writer should pause. */
   flush(): boolean {
     this.#undecided = false
-    if (this.#headPending || this.#stage.end > HEADROOM_BYTES) this.#sendStage(false)
+    if (this.#hasStaged()) this.#sendStage(false)
     if (this.#corked) {
       this.#corked = false
       this.#connection.uncork()
@@ -160,9 +165,11 @@ export class ResponseOutput {
   /** Ends the response; nothing is left unflushed. */
   finish(trailers: FieldList): void {
     const plainEnd = trailers.length === 0
-    if (this.#undecided && plainEnd) this.#framing = { kind: 'length', bytes: this.#stage.end - HEADROOM_BYTES }
+    if (this.#undecided && plainEnd) {
+      this.#framing = { kind: 'length', bytes: this.#claimStage().end - HEADROOM_BYTES }
+    }
     this.#undecided = false
-    if (this.#headPending || this.#stage.end > HEADROOM_BYTES) this.#sendStage(plainEnd)
+    if (this.#hasStaged()) this.#sendStage(plainEnd)
     else if (plainEnd && this.#framing.kind === 'chunked') this.#send(LAST_CHUNK)
     if (!plainEnd && this.#framing.kind === 'chunked') this.#send(encodeLastChunk(trailers))
     this.flush()
@@ -170,13 +177,26 @@ export class ResponseOutput {
 
   /** Forgets what is staged and announced: the connection is about to be broken off, or another answer begins. */
   discard(): void {
-    this.#stage.end = HEADROOM_BYTES
+    if (this.#stage.owner === this) this.#stage.end = HEADROOM_BYTES
     this.#headPending = false
     this.#undecided = false
     if (this.#corked) {
       this.#corked = false
       this.#connection.uncork()
     }
+  }
+
+  #hasStaged(): boolean {
+    return this.#headPending || (this.#stage.owner === this && this.#stage.end > HEADROOM_BYTES)
+  }
+
+  #claimStage(): Stage {
+    const stage = this.#stage
+    if (stage.owner !== this) {
+      if (stage.end > HEADROOM_BYTES) stage.owner?.flush()
+      stage.owner = this
+    }
+    return stage
   }
 
   #cork(): void {
@@ -192,7 +212,7 @@ export class ResponseOutput {
 
   /** Head if pending, chunk head, staged octets, chunk end and, if asked, the last chunk: one buffer where it fits. */
   #sendStage(last: boolean): boolean {
-    const stage = this.#stage
+    const stage = this.#claimStage()
     const { octets } = stage
     let start = HEADROOM_BYTES
     let end = stage.end

@@ -41,6 +41,7 @@ export interface RewriteBodyInit {
   readonly decision: Extract<GateDecision, { readonly action: 'rewrite' }>
   readonly variables: Readonly<Record<string, string>> | undefined
   readonly maxDecodedBytes: number
+  readonly onError: (error: Error) => void
   /** Whether the client wants trailers. */
   readonly sendsTrailers: boolean
 }
@@ -173,19 +174,32 @@ export class RewriteBody {
   #openDecoder(decode: ContentCoding): ContentDecoder {
     const decoder = new ContentDecoder(decode, this.#init.maxDecodedBytes, {
       onOutput: (chunk) => {
-        this.#text(chunk)
-        if (this.#queue.length > 0) decoder.pause()
-        this.#flushIfDirect()
+        try {
+          this.#text(chunk)
+          if (this.#queue.length > 0) decoder.pause()
+          this.#flushIfDirect()
+        } catch (error) {
+          this.#crash(error)
+        }
       },
       onIdle: () => {
-        // A head that waited for the first octets goes now if none are on their way.
-        if (this.#encoder === undefined || this.#encoder.idle) this.#flush()
-        if (!this.#closed) this.#host.onBodyReady()
+        try {
+          // A head that waited for the first octets goes now if none are on their way.
+          if (this.#encoder === undefined || this.#encoder.idle) this.#flush()
+          if (!this.#closed) this.#host.onBodyReady()
+        } catch (error) {
+          this.#crash(error)
+        }
       },
       onEnd: (trailingBytes) => {
-        this.trailingBytes = trailingBytes
-        this.#inputEnded = true
-        this.#pump()
+        try {
+          this.trailingBytes = trailingBytes
+          this.#inputEnded = true
+          this.#pump()
+          this.#flushIfDirect()
+        } catch (error) {
+          this.#crash(error)
+        }
       },
       onFault: (fault) => this.#fail(new ProxyError('E_BODY_DECODE', { detail: CODING_FAULTS[fault] })),
     })
@@ -196,14 +210,28 @@ export class RewriteBody {
   #openEncoder(encode: ContentCoding): ContentEncoder {
     const encoder = new ContentEncoder(encode, {
       onOutput: (chunk) => {
-        this.#output.writeKept(chunk)
-        if (!this.#output.flush()) encoder.pause()
+        try {
+          this.#output.writeKept(chunk)
+          if (!this.#output.flush()) encoder.pause()
+        } catch (error) {
+          this.#crash(error)
+        }
       },
       onIdle: () => {
-        this.#blocked = false
-        this.#goOn()
+        try {
+          this.#blocked = false
+          this.#goOn()
+        } catch (error) {
+          this.#crash(error)
+        }
       },
-      onEnd: () => this.#finish(),
+      onEnd: () => {
+        try {
+          this.#finish()
+        } catch (error) {
+          this.#crash(error)
+        }
+      },
       onFault: () => this.#fail(new ProxyError('E_BODY_ENCODE')),
     })
     this.#encoder = encoder
@@ -350,6 +378,13 @@ export class RewriteBody {
           ? error.message
           : 'a rule failed'
     this.#fail(new ProxyError('E_REWRITE_ABORTED', { detail }))
+  }
+
+  /** A fault of ours in a callback of the codings: it costs this exchange and nothing else. */
+  #crash(thrown: unknown): void {
+    const error = thrown instanceof Error ? thrown : new Error(String(thrown))
+    this.#init.onError(error)
+    this.#fail(new ProxyError('E_INTERNAL', { cause: error }))
   }
 
   #fail(error: ProxyError): void {

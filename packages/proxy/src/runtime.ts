@@ -55,7 +55,8 @@ export interface ProxyRuntime {
 }
 
 export function createRuntime(config: ProxyConfig): ProxyRuntime {
-  const wheel = config.wheel ?? new TimerWheel()
+  const onError = config.onError ?? (() => {})
+  const wheel = config.wheel ?? new TimerWheel({ onError })
   const timeouts: ProxyTimeouts = { ...DEFAULT_TIMEOUTS, ...config.timeouts }
   const limits: ProxyLimits = { ...DEFAULT_LIMITS, ...config.limits }
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
@@ -63,7 +64,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     name: route.name,
     hosts: route.hosts?.map((host) => host.toLowerCase().replace(/^\*/, '')),
     paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
-    pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts }),
+    pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
     rules: route.rules,
     gate: {
       conditions: prepareConditions(
@@ -92,7 +93,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
     onExchange: config.onExchange,
     onPhase: config.onPhase,
-    onError: config.onError ?? (() => {}),
+    onError,
     lastExchangeId: 0,
     lastConnectionId: 0,
     draining: false,

@@ -13,7 +13,7 @@ export interface RunningProxy {
   readonly connections: number
   /**
    * Stops accepting, closes idle connections, lets exchanges finish, and breaks off what is left after `deadlineMs`.
-   * Resolves when every connection is closed.
+   * Resolves when every connection is closed. May be called again with an earlier deadline.
    */
   stop(deadlineMs: number): Promise<void>
   /** Stops without waiting for exchanges. */
@@ -24,11 +24,13 @@ export interface RunningProxy {
 export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
   const runtime = createRuntime(config)
   const clients = new Set<ClientConnection>()
-  let onEmpty: (() => void) | undefined
+  const emptied = new Set<() => void>()
 
   const closed = (client: ClientConnection): void => {
     clients.delete(client)
-    if (clients.size === 0) onEmpty?.()
+    if (clients.size > 0) return
+    for (const resolve of emptied) resolve()
+    emptied.clear()
   }
   const listeners: Listener[] = []
   try {
@@ -64,10 +66,10 @@ export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
           for (const client of clients)
             client.abort(new ProxyError('E_SHUTDOWN', { detail: 'the deadline of stop passed' }))
         }, deadlineMs)
-        onEmpty = () => {
+        emptied.add(() => {
           clearTimeout(deadline)
           resolve()
-        }
+        })
       })
     }
     await Promise.all(runtime.routes.map(({ pool }) => pool.stop()))

@@ -37,6 +37,7 @@ export interface UpstreamConnectionInit {
   readonly limits: MessageLimits
   readonly wheel: TimerWheel
   readonly timeouts: ProxyTimeouts
+  readonly onError: (error: Error) => void
 }
 
 const NO_OCTETS = new Uint8Array(0)
@@ -79,7 +80,7 @@ export class UpstreamConnection implements ConnectHandler {
     this.#parser = new ResponseParser(init.limits)
     this.#timer = new Timer(init.wheel, () => this.#onTimeout())
     this.#timer.arm(init.timeouts.upstreamConnectMs)
-    this.connection = connect({ host: init.host, port: init.port }, this)
+    this.connection = connect({ host: init.host, port: init.port }, this, init.onError)
   }
 
   get connected(): boolean {

@@ -20,6 +20,7 @@ export interface UpstreamPoolInit {
   readonly limits: MessageLimits
   readonly wheel: TimerWheel
   readonly timeouts: ProxyTimeouts
+  readonly onError: (error: Error) => void
 }
 
 /**
@@ -37,7 +38,7 @@ export class UpstreamPool implements UpstreamHome {
   readonly #all = new Set<UpstreamConnection>()
   readonly #waiting = new Set<PoolClient>()
   #stopped = false
-  #onEmpty: (() => void) | undefined = undefined
+  readonly #emptied = new Set<() => void>()
 
   constructor(init: UpstreamPoolInit) {
     this.#init = init
@@ -97,12 +98,12 @@ export class UpstreamPool implements UpstreamHome {
     for (const upstream of this.#idle.splice(0)) upstream.close()
     if (this.#all.size === 0) return
     await new Promise<void>((resolve) => {
-      this.#onEmpty = resolve
+      this.#emptied.add(resolve)
     })
   }
 
   #open(): UpstreamConnection {
-    const { config, limits, wheel, timeouts } = this.#init
+    const { config, limits, wheel, timeouts, onError } = this.#init
     const upstream = new UpstreamConnection({
       host: config.host,
       port: config.port,
@@ -110,6 +111,7 @@ export class UpstreamPool implements UpstreamHome {
       limits,
       wheel,
       timeouts,
+      onError,
     })
     this.#all.add(upstream)
     return upstream
@@ -142,7 +144,7 @@ export class UpstreamPool implements UpstreamHome {
     this.#all.delete(upstream)
     const at = this.#idle.indexOf(upstream)
     if (at !== -1) this.#idle.splice(at, 1)
-    if (this.#all.size === 0) this.#onEmpty?.()
+    if (this.#all.size === 0) for (const resolve of this.#emptied) resolve()
     if (this.#all.size >= this.#maxConnections) return
     const client = this.#next()
     if (client !== undefined) client.onUpstreamAssigned(this.#open())
