@@ -8,6 +8,7 @@ import { RewriteAborted, type RuleSet } from '@prexy/rewrite/rewriter'
 import { CommandError, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
 import { createProgress, NO_PROGRESS, type Progress } from './progress.ts'
 import { fileErrorReason } from './read-text.ts'
+import { readStandardInput } from './standard-input.ts'
 
 /** Read size, and how much output is gathered before it is written. */
 const PIECE_BYTES = 262_144
@@ -70,7 +71,7 @@ function faultReason(error: unknown): string {
 
 async function filterFile(set: RuleSet, input: string, options: ReplaceOptions, progress: Progress): Promise<number> {
   const output: Output = { write: options.count ? () => Promise.resolve() : writeToStdout }
-  if (input === '-') return await rewriteStream(set, process.stdin, output, progress)
+  if (input === '-') return await rewriteStream(set, readStandardInput(), output, progress)
   const handle = await open(input, 'r')
   try {
     if ((await handle.stat()).isDirectory()) throw new CommandError('is a directory')
