@@ -34,13 +34,19 @@ export function createAccessLog(format: LogFormat): AccessLog {
 
 function jsonLog(): AccessLog {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: MAX_PENDING_LOG_BYTES })
+  // As in main.ts: who reads the log may go away.
+  destination.on('error', () => {})
   const logger = pino({ base: {}, timestamp: pino.stdTimeFunctions.isoTime }, destination)
   return {
     exchange(event) {
       logger.info(exchangeFields(event), 'exchange')
     },
     flush() {
-      destination.flushSync()
+      try {
+        destination.flushSync()
+      } catch {
+        // Nobody reads it any more.
+      }
     },
   }
 }

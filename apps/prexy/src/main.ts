@@ -8,6 +8,9 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
   process.exit(EXIT_ERROR)
 })
 
+// A log that nobody reads any more must not end a proxy.
+process.stderr.on('error', () => {})
+
 process.exitCode = await runCommandLine(process.argv.slice(2), (text) => {
   process.stderr.write(text)
 })

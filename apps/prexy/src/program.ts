@@ -35,7 +35,7 @@ export function buildProgram(run: CommandRun): Command {
     .description('A reverse proxy that searches and replaces in what goes through it, while it streams.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand(false)
+    .helpCommand('help [command]', 'Print the help of a command')
     .enablePositionalOptions()
     .showHelpAfterError(false)
     .showSuggestionAfterError(true)

@@ -81,7 +81,10 @@ export function commandLineReference(): string {
   const parts = [
     GENERATED,
     '# Command line',
-    'From a clone: `npx --no prexy ...`. Options stand anywhere behind their command; `--` ends them.',
+    [
+      'From a clone: `npx --no prexy ...`. npx takes a first `--help` or `--version` for itself: `npx --no prexy help`.',
+      'Options stand anywhere behind their command; `--` ends them.',
+    ].join('\n'),
     'Exit codes: 0 it worked; 1 it worked and the answer is no (`replace --fail-if-none`); 2 it did not work.',
     'Colours and progress bars appear on a terminal only; `NO_COLOR` turns colours off, `FORCE_COLOR` on.',
     ...commandSections(program, 'prexy', true),

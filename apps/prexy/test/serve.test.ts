@@ -171,6 +171,14 @@ test('a second signal ends it at once', async () => {
   slow.pop()?.destroy()
 })
 
+test.each(['text', 'json'])('it goes on when nobody reads its log any more: %s', async (format) => {
+  const { child, url, outcome } = await serve(`http://${origin}`, '--listen', '127.0.0.1:0', '--log', format)
+  child.stderr.destroy()
+  for (let number = 0; number < 20; number++) expect((await fetch(url)).status).toBe(200)
+  child.kill('SIGTERM')
+  expect((await outcome).code).toBe(0)
+})
+
 test('a faulty configuration starts nothing', async () => {
   const path = configFile('upstream: http://127.0.0.1:9000\nrules: [{regex: "(", with: ""}]\n')
   expect(await runPrexy(['serve', path])).toEqual({
