@@ -82,7 +82,8 @@ export function commandLineReference(): string {
     GENERATED,
     '# Command line',
     [
-      'From a clone: `npx --no prexy ...`. npx takes a first `--help` or `--version` for itself: `npx --no prexy help`.',
+      'From a clone: `npx --no prexy ...`. npx takes options that stand right behind `prexy` for itself, so begin with the',
+      'address or the command (`npx --no prexy help`), or write `npx --no -- prexy`.',
       'Options stand anywhere behind their command; `--` ends them.',
     ].join('\n'),
     'Exit codes: 0 it worked; 1 it worked and the answer is no (`replace --fail-if-none`); 2 it did not work.',
