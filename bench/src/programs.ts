@@ -71,10 +71,18 @@ export function runPinned(core: 0 | 1, command: string, args: readonly string[])
   return stdout
 }
 
-/** Starts a pinned server; its output is seen only when it fails. */
+/** Starts a pinned server. What it says is printed only when it ends by itself. */
 export function startPinned(core: 0 | 1, command: string, args: readonly string[]): ChildProcess {
   const [program, programArgs] = pinned(core, command, args)
-  return spawn(program, programArgs, { stdio: ['ignore', 'ignore', 'inherit'], env: ENVIRONMENT })
+  const server = spawn(program, programArgs, { stdio: ['ignore', 'ignore', 'pipe'], env: ENVIRONMENT })
+  let said = ''
+  server.stderr.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+  })
+  server.once('close', () => {
+    if (!server.killed) process.stdout.write(`bench: ${command} ended by itself\n${said}`)
+  })
+  return server
 }
 
 /** Ends a server and waits until it is gone. */
