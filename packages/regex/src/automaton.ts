@@ -668,10 +668,7 @@ export class Automaton {
       let end = i
       while (end < work.threads.length && work.threadGroups[end] === group) end++
       const owner = work.groups[group]
-      const listed = work.threads.slice(i, end)
-      const threads = Int32Array.from(
-        owner.endsHere < 0 ? listed : listed.filter((thread) => this.mayChange(thread, owner.endsHere, context)),
-      )
+      const threads = Int32Array.from(this.withoutRepeats(work.threads.slice(i, end), owner.endsHere, context))
       i = end
       if (threads.length === 0) continue
       if (this.options.priority === 'longest') threads.sort()
@@ -736,6 +733,20 @@ export class Automaton {
     this.spawns.set(key, spawn)
     this.entries += CLOSURE_ENTRIES + threads.length
     return spawn
+  }
+
+  /**
+   * A group's threads without those that could only repeat the match that ends here. With `first`, one that ranks above
+   * a thread that stays would cut that one off, so only the last ones go.
+   */
+  private withoutRepeats(threads: readonly number[], endsHere: number, context: number): readonly number[] {
+    if (endsHere < 0) return threads
+    if (this.options.priority === 'longest') {
+      return threads.filter((thread) => this.mayChange(thread, endsHere, context))
+    }
+    let count = threads.length
+    while (count > 0 && !this.mayChange(threads[count - 1], endsHere, context)) count--
+    return threads.slice(0, count)
   }
 
   /**
