@@ -13,6 +13,8 @@ export interface RuleSet {
   readonly options: Required<Omit<RuleSetOptions, 'compat'>> & Pick<RuleSetOptions, 'compat'>
   /** Changes whenever the rules or options do: lower-case hexadecimal, 16 characters; part of derived ETags. */
   readonly hash: string
+  /** Variables that some template asks for, field names in lower case: `host`, `header:user-agent`. */
+  readonly variables: readonly string[]
   /** Rules that can hold without bound, for `prexy check`. */
   readonly unbounded: readonly UnboundedRule[]
   /** A rewriter for one body. */
@@ -22,8 +24,16 @@ export interface RuleSet {
 export interface RewriterInit {
   /** One byte per rule, nonzero where the rule applies to this response. Absent: every rule applies. */
   readonly active?: Uint8Array
-  /** Request variables for templates. */
+  /**
+   * Request variables for templates: `host`, `path`, `header:user-agent`, ...; what is missing is empty. In octet mode
+   * a character is an octet.
+   */
   readonly variables?: Readonly<Record<string, string>>
+  /**
+   * The response's Content-Type: by it variables are escaped. Absent: unknown, which a browser may take for HTML, so
+   * they are escaped for that.
+   */
+  readonly mediaType?: string
 }
 
 /**

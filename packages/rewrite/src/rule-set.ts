@@ -21,7 +21,7 @@ import {
   type TextRule,
 } from './rules.ts'
 import { openRewriter } from './stream-rewriter.ts'
-import { fixedTemplate, parseTemplate, type Template, TemplateError } from './template.ts'
+import { encodeText, fixedTemplate, parseTemplate, type Template, TemplateError, variablesOf } from './template.ts'
 
 /** A rule ready to run. */
 export interface CompiledRule {
@@ -62,6 +62,7 @@ export function compileRuleSet(
     rules,
     options: settings,
     hash: hashText(JSON.stringify([rules, settings])),
+    variables: [...new Set(compiled.flatMap(({ template }) => variablesOf(template)))],
     get unbounded(): readonly UnboundedRule[] {
       unbounded ??= compiled.flatMap((rule, index) => {
         const message = findUnbounded(toTokenizerRule(rule))
@@ -70,7 +71,7 @@ export function compileRuleSet(
       return unbounded
     },
     createRewriter(sink: ByteSink, init: RewriterInit = {}): Rewriter {
-      return openRewriter(tokenizer, compiled, settings.mode, sink, init)
+      return openRewriter(tokenizer, compiled, settings, sink, init)
     },
   }
 }
@@ -246,7 +247,7 @@ function compileText(
     mode: settings.mode,
     hostEnd: false,
   }
-  return { source, template: fixedTemplate(rule.with, settings.mode), max, groupCount: 0, captures: undefined }
+  return { source, template: fixedTemplate(encodeText(rule.with, settings.mode)), max, groupCount: 0, captures: undefined }
 }
 
 /** A tree that matches exactly `text`, in any letter case when caseless. */
@@ -270,7 +271,7 @@ function compileDomain(rule: DomainRule, settings: Settings, max: number, report
   for (const { field, message, hint } of problems) report({ code: 'E_RULE', field, at: undefined, message, hint })
   if (problems.length > 0) return undefined
   const source: RuleSource = { root: domainNode(rule), mode: settings.mode, hostEnd: true }
-  return { source, template: fixedTemplate(rule.to, settings.mode), max, groupCount: 0, captures: undefined }
+  return { source, template: fixedTemplate(encodeText(rule.to, settings.mode)), max, groupCount: 0, captures: undefined }
 }
 
 function finishRule(

@@ -2,27 +2,31 @@
 import type { ByteSink } from '@prexy/bytes/sink'
 import { findCaptures } from '@prexy/regex/captures'
 import type { Match, TokenSink, Tokenizer, TokenStream } from '@prexy/regex/tokenizer'
-import { RewriteAborted, type Rewriter, type RewriterInit } from './rewriter.ts'
+import { RewriteAborted, type Rewriter, type RewriterInit, type RuleSet } from './rewriter.ts'
+import { type FilterContext, landingOf } from './filters.ts'
 import type { CompiledRule } from './rule-set.ts'
-import { renderTemplate } from './template.ts'
+import { bindVariables, renderTemplate, type Template, variablesOf, variableValues } from './template.ts'
 
 const BYTE_ORDER_MARK: readonly number[] = [0xef, 0xbb, 0xbf]
 
 export function openRewriter(
   tokenizer: Tokenizer,
   rules: readonly CompiledRule[],
-  mode: 'text' | 'octet',
+  options: Pick<RuleSet['options'], 'mode' | 'compat'>,
   sink: ByteSink,
   init: RewriterInit,
 ): Rewriter {
-  return new StreamRewriter(tokenizer, rules, mode, sink, init)
+  return new StreamRewriter(tokenizer, rules, options, sink, init)
 }
 
 class StreamRewriter implements Rewriter, TokenSink {
   private readonly sink: ByteSink
   private readonly rules: readonly CompiledRule[]
-  private readonly mode: 'text' | 'octet'
+  private readonly context: FilterContext
+  private readonly nginx: boolean
   private readonly variables: Readonly<Record<string, string>>
+  /** Templates with the variables of this body put in, by rule, made when first used. */
+  private readonly bound: (Template | undefined)[] = []
   private readonly stream: TokenStream
   /** Bytes of a byte order mark seen so far; -1 once the body's text has begun. */
   private markBytes: number
@@ -31,13 +35,14 @@ class StreamRewriter implements Rewriter, TokenSink {
   constructor(
     tokenizer: Tokenizer,
     rules: readonly CompiledRule[],
-    mode: 'text' | 'octet',
+    { mode, compat }: Pick<RuleSet['options'], 'mode' | 'compat'>,
     sink: ByteSink,
     init: RewriterInit,
   ) {
     this.sink = sink
     this.rules = rules
-    this.mode = mode
+    this.context = { mode, landing: landingOf(init.mediaType) }
+    this.nginx = compat === 'nginx'
     this.variables = init.variables ?? {}
     this.markBytes = mode === 'text' ? 0 : -1
     this.stream = tokenizer.open(this, init.active)
@@ -88,10 +93,24 @@ class StreamRewriter implements Rewriter, TokenSink {
   }
 
   replace(match: Match): Uint8Array {
-    const { template, captures } = this.rules[match.rule]
+    const { captures } = this.rules[match.rule]
+    const template = this.templateOf(match.rule)
+    if (template.fixed !== undefined) return template.fixed
     const slots =
       captures === undefined ? Int32Array.of(0, match.text.length) : findCaptures(captures, match.text, match)
-    return renderTemplate(template, match.text, slots, this.variables, this.mode)
+    return renderTemplate(template, match.text, slots, this.context)
+  }
+
+  private templateOf(rule: number): Template {
+    const known = this.bound[rule]
+    if (known !== undefined) return known
+    const { template } = this.rules[rule]
+    const bound =
+      variablesOf(template).length === 0
+        ? template
+        : bindVariables(template, variableValues(this.variables), this.context, this.nginx)
+    this.bound[rule] = bound
+    return bound
   }
 
   /**
