@@ -50,7 +50,6 @@ export function formatBytes(bytes: number): string {
 
 /** Text from outside on one line of a terminal or a log: control characters become escapes. */
 export function printable(text: string): string {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what this is about.
   return text.replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]/g, (character) => {
     return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
   })

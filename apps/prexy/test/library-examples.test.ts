@@ -1,14 +1,16 @@
 /** Runs the examples of docs/library.md as they stand there. */
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 
 const page = readFileSync(join(import.meta.dirname, '../../../docs/library.md'), 'utf8')
-// Below this folder, so that the examples find the packages as a user's code would.
-const folder = mkdtempSync(join(import.meta.dirname, '.examples-'))
+// Inside the clone, so that the examples find the packages as a user's code would.
+const build = join(import.meta.dirname, '../../../.build')
+mkdirSync(build, { recursive: true })
+const folder = mkdtempSync(join(build, 'examples-'))
 const servers: Server[] = []
 afterAll(() => {
   for (const server of servers) server.close()
