@@ -59,6 +59,11 @@ const PATTERN_EXCEPTIONS: ReadonlyMap<string, string> = new Map([])
 
 type Span = readonly [number, number]
 
+type PatternAnswer =
+  | { readonly error: true }
+  | { readonly matched: false }
+  | { readonly matched: true; readonly rule: number; readonly captures: readonly Span[] }
+
 function withoutUnsetTail(spans: readonly Span[]): readonly Span[] {
   const lastSet = spans.findLastIndex(([start]) => start >= 0)
   return spans.slice(0, lastSet + 1)
@@ -67,7 +72,7 @@ function withoutUnsetTail(spans: readonly Span[]): readonly Span[] {
 function runPatternCase(
   { regexes, flags, flags_per_regex, subject }: PatternCase,
   chunkSizes: readonly number[],
-): unknown {
+): PatternAnswer {
   const chunks = cutBody(latin1(subject), chunkSizes)
   const perRegex = flags_per_regex?.map((own) => own ?? undefined)
   try {
@@ -90,17 +95,16 @@ function runPatternCase(
   }
 }
 
-function wantedOf({ expected, regexes }: PatternCase, got: unknown): unknown {
+/** What the case says, as an answer; where it gives a pattern for the captures only, `got` is judged by it. */
+function wantedOf({ expected, regexes }: PatternCase, got: PatternAnswer): PatternAnswer | string {
   if (expected.error === true) return { error: true }
   if (expected.matched !== true) return { matched: false }
-  const { captures, captures_regex: capturesPattern } = expected
-  const isPrinted = typeof got === 'object' && got !== null && 'captures' in got && Array.isArray(got.captures)
-  const gotSpans: readonly Span[] = isPrinted ? got.captures : []
-  const rule = expected.match_id ?? (regexes.length === 1 ? 0 : got instanceof Object && 'rule' in got ? got.rule : -1)
-  if (captures !== undefined) return { matched: true, rule, captures: withoutUnsetTail(captures) }
-  const printed = gotSpans.map(([start, end]) => `(${start}, ${end})`).join(' ')
-  const pattern = new RegExp((capturesPattern ?? '').replace(/^\(\?\^[a-z]*:/, '(?:'))
-  return { matched: true, rule, captures: pattern.test(printed) ? gotSpans : `spans that match ${pattern}` }
+  const answer = 'captures' in got ? got : { rule: -1, captures: [] }
+  const rule = expected.match_id ?? (regexes.length === 1 ? 0 : answer.rule)
+  if (expected.captures !== undefined) return { matched: true, rule, captures: withoutUnsetTail(expected.captures) }
+  const printed = answer.captures.map(([start, end]) => `(${start}, ${end})`).join(' ')
+  const pattern = new RegExp((expected.captures_regex ?? '').replace(/^\(\?\^[a-z]*:/, '(?:'))
+  return pattern.test(printed) ? { matched: true, rule, captures: answer.captures } : `captures that match ${pattern}`
 }
 
 /**

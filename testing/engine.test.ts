@@ -215,22 +215,29 @@ describe('what is held', () => {
 })
 
 describe('the limit', () => {
-  const limited = fc.record({
-    made: rewriteCase({ palette: LETTERS, maxRules: 2, maxPieces: 14 }).map((made) => ({ ...made, compat: undefined })),
-    maxHeldBytes: fc.integer({ min: 4, max: 6 }),
-    overflow: fc.constantFrom('skip' as const, 'passthrough' as const, 'abort' as const),
-    seed: fc.nat({ max: 1_000 }),
-  })
-  itHolds(
-    'settles the text before the byte that exceeds it, wherever chunks end',
-    limited,
-    60,
-    ({ made, maxHeldBytes, overflow, seed }) => {
-      const subject = subjectOf(made, 'limit', { maxHeldBytes, overflow })
-      compareStream(subject, [made.body.length], { maxHeldBytes, overflow })
-      compareStream(subject, randomSplit(made.body.length, seed), { maxHeldBytes, overflow })
-    },
-  )
+  const shapes: readonly [name: string, palette: Palette, maxPieces: number, runs: number][] = [
+    ['overlapping letters', LETTERS, 14, 50],
+    ['octets with assertions', OCTETS, 10, 25],
+    ['text with broken characters', BROKEN_TEXT, 8, 15],
+  ]
+  for (const [name, palette, maxPieces, runs] of shapes) {
+    const limited = fc.record({
+      made: rewriteCase({ palette, maxRules: 2, maxPieces }).map((made) => ({ ...made, compat: undefined })),
+      maxHeldBytes: fc.integer({ min: 4, max: 6 }),
+      overflow: fc.constantFrom('skip' as const, 'skip' as const, 'passthrough' as const, 'abort' as const),
+      seed: fc.nat({ max: 1_000 }),
+    })
+    itHolds(
+      `settles the text before the byte that exceeds it, wherever chunks end, in ${name}`,
+      limited,
+      runs,
+      ({ made, maxHeldBytes, overflow, seed }) => {
+        const subject = subjectOf(made, name, { maxHeldBytes, overflow })
+        compareStream(subject, [made.body.length], { maxHeldBytes, overflow })
+        compareStream(subject, randomSplit(made.body.length, seed), { maxHeldBytes, overflow })
+      },
+    )
+  }
 
   const nginx = fc.record({
     made: rewriteCase({ palette: LETTERS, maxRules: 2, maxPieces: 14 }).map((made) => ({

@@ -6,6 +6,8 @@ import { cutBody, seededRandom, type Split } from './splits.ts'
 export interface Drive {
   /** All output up to the end of each write. */
   readonly outputs: readonly (readonly number[])[]
+  /** Bytes of the body written up to the end of each write. */
+  readonly written: readonly number[]
   /** `heldBytes` after each write. */
   readonly held: readonly number[]
   readonly output: readonly number[]
@@ -39,8 +41,10 @@ export function drive(ruleSet: RuleSet, body: readonly number[], split: Split, o
   const rewriter = ruleSet.createRewriter(sink, init)
   const outputs: number[][] = []
   const held: number[] = []
+  const written: number[] = []
   const finish = (aborted: boolean): Drive => ({
     outputs,
+    written,
     held,
     output,
     hits: [...rewriter.hits],
@@ -63,6 +67,7 @@ export function drive(ruleSet: RuleSet, body: readonly number[], split: Split, o
         if (calls > MAX_CALLS_PER_CHUNK) throw new Error('write takes nothing any more')
       } while (taken < chunk.length)
       outputs.push([...output])
+      written.push((written.at(-1) ?? 0) + chunk.length)
       held.push(rewriter.heldBytes)
     }
     for (let calls = 0; !rewriter.end(); calls += 1) {

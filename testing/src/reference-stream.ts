@@ -82,8 +82,8 @@ export function lookAhead(
   }
   visit([], length)
   for (const word of words) {
-    for (const before of [[], ...symbols])
-      for (const after of [[], ...symbols]) addFuture([...before, ...word, ...after])
+    addFuture(word)
+    for (const symbol of symbols) addFuture([...word, ...symbol])
   }
   return { least: real.finish(state), most: all.finish(state) }
 }
@@ -187,19 +187,32 @@ const WORD_RANGES: CodePointRanges = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 
  * `budget`, the number of strings, allows, and what may be left of a match that has begun.
  */
 export function continuationsOf(reference: Reference, prefix: Body, budget: number): Continuations {
-  const symbols = symbolsAfter(reference, prefix)
+  const plain = representativeSymbols(reference)
+  const tails = reference.options.mode === 'text' ? tailsAfter(prefix, plain) : []
+  const symbols = [...plain, ...tails]
   const length = Math.max(1, Math.floor(Math.log(budget) / Math.log(Math.max(2, symbols.length))))
-  const words = new Map<string, Body>()
-  for (const rule of reference.rules) {
-    for (const word of wordsOf(rule.root, reference.options.mode)) {
-      for (let cut = 0; cut + length < word.length; cut += 1) words.set(word.slice(cut).join(), word.slice(cut))
-    }
-  }
-  return { symbols, length, words: [...words.values()].slice(0, MAX_WORDS) }
+  const endings = endingsOf(reference, length, budget)
+  return { symbols, length, words: [...endings, ...tails.flatMap((tail) => endings.map((end) => [...tail, ...end]))] }
 }
 
-const MAX_WORDS = 60
-const MAX_WORDS_PER_NODE = 8
+/** Ends of texts that rules match, longer than `length` octets; more of each length when the budget is larger. */
+function endingsOf(reference: Reference, length: number, budget: number): Body[] {
+  const perLength = budget < 200 ? 1 : 4
+  return reference.rules.flatMap((rule) => {
+    const byLength = new Map<number, Map<string, Body>>()
+    for (const word of wordsOf(rule.root, reference.options.mode)) {
+      for (let cut = 0; cut + length < word.length; cut += 1) {
+        const ending = word.slice(cut)
+        const same = byLength.get(ending.length) ?? new Map<string, Body>()
+        byLength.set(ending.length, same)
+        if (same.size < perLength) same.set(ending.join(), ending)
+      }
+    }
+    return [...byLength.values()].flatMap((endings) => [...endings.values()])
+  })
+}
+
+const MAX_WORDS_PER_NODE = 12
 
 /** Some texts that a pattern matches when its assertions hold, the plainest first. */
 function wordsOf(node: Node, mode: PatternMode): Body[] {
@@ -234,19 +247,17 @@ function joinWords(heads: readonly Body[], tails: readonly Body[]): Body[] {
   return heads.flatMap((head) => tails.map((tail) => [...head, ...tail])).slice(0, MAX_WORDS_PER_NODE)
 }
 
-function symbolsAfter(reference: Reference, prefix: Body): Body[] {
-  const symbols = representativeSymbols(reference)
-  if (reference.options.mode === 'octet') return symbols
-  const tails: Body[] = []
+/** What completes a character that the end of the prefix has begun. */
+function tailsAfter(prefix: Body, symbols: readonly Body[]): Body[] {
   for (let cut = 1; cut <= 3 && cut <= prefix.length; cut += 1) {
     const open = prefix.slice(prefix.length - cut)
-    if (open[0] < 0xc2) continue
+    if (open[0] < 0xc2 || open[0] > 0xf4) continue
     const whole = [...symbols, ...finishings(open)]
-    for (const symbol of whole) {
-      if (symbol.length > cut && open.every((byte, i) => byte === symbol[i])) tails.push(symbol.slice(cut))
-    }
+    return whole
+      .filter((symbol) => symbol.length > cut && open.every((byte, i) => byte === symbol[i]))
+      .map((symbol) => symbol.slice(cut))
   }
-  return [...symbols, ...tails]
+  return []
 }
 
 /** A few well-formed characters that begin with the given octets. */
