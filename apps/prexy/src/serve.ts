@@ -86,26 +86,27 @@ async function runServer(
   }
   for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
   for (const route of config.routes) say(style.dim(describeRoute(route)))
-  const signal = await nextSignal()
+  const signal = await stopSignal()
   const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
   say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
-  const second = nextSignal().then(() => process.exit(128 + SIGNAL_NUMBERS[signal]))
-  await Promise.race([server.stop(deadlineMs), second])
+  await server.stop(deadlineMs)
   log.flush()
   return EXIT_OK
 }
 
 const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
 
-function nextSignal(): Promise<keyof typeof SIGNAL_NUMBERS> {
+/** Resolves with the first signal to stop. From then on a second one ends the process. */
+function stopSignal(): Promise<keyof typeof SIGNAL_NUMBERS> {
   return new Promise((resolve) => {
-    const take = (signal: keyof typeof SIGNAL_NUMBERS): void => {
-      process.off('SIGINT', take)
-      process.off('SIGTERM', take)
-      resolve(signal)
+    let stopping = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (stopping) process.exit(128 + SIGNAL_NUMBERS[signal])
+        stopping = true
+        resolve(signal)
+      })
     }
-    process.on('SIGINT', take)
-    process.on('SIGTERM', take)
   })
 }
 
