@@ -76,6 +76,11 @@ export class Connection {
     return this.#socket.writableLength
   }
 
+  /** Bytes that the kernel has taken so far; does not grow while the peer reads nothing. */
+  get takenBytes(): number {
+    return this.#socket.bytesWritten - this.#socket.writableLength
+  }
+
   get paused(): boolean {
     return this.#paused
   }

@@ -37,6 +37,8 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** Octets read but not parsed: of a request body that its upstream does not take yet, or of later requests. */
   readonly #pending: Uint8Array[] = []
   #pendingBytes = 0
+  /** What the client had taken when it began to be waited for. */
+  #takenBytes = 0
   #parsing = false
   /** No further request is read; what comes is dropped. */
   #closing = false
@@ -186,11 +188,17 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
 
   waitForWrite(stalled: boolean): void {
     if (stalled) {
-      this.#wait('write', this.#runtime.timeouts.clientWriteMs)
+      // Not once more while it waits already: that would give a client that takes nothing more time with every write.
+      if (this.#waiting !== 'write') this.#waitForWrite()
     } else {
       this.#waiting = 'nothing'
       this.#watch()
     }
+  }
+
+  #waitForWrite(): void {
+    this.#takenBytes = this.connection.takenBytes
+    this.#wait('write', this.#runtime.timeouts.clientWriteMs)
   }
 
   answer(answer: Omit<AnswerInit, 'date'>): number {
@@ -326,6 +334,15 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         exchange?.failRequest(new ProxyError('E_CLIENT_TIMEOUT', { detail: 'clientBodyMs passed' }))
         return
       case 'write':
+        if (this.connection.unsentBytes === 0) {
+          this.#waiting = 'nothing'
+          this.#watch()
+          return
+        }
+        if (this.connection.takenBytes > this.#takenBytes) {
+          this.#waitForWrite()
+          return
+        }
         this.#closing = true
         exchange?.abort(new ProxyError('E_CLIENT_STALLED', { detail: 'clientWriteMs passed' }))
         this.connection.reset()

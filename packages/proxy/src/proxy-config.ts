@@ -66,7 +66,7 @@ export interface ProxyTimeouts {
   readonly clientBodyMs: number
   /** Between requests; then the connection is closed. */
   readonly clientIdleMs: number
-  /** The client takes nothing of a response; then its connection is reset. */
+  /** The client takes nothing of a response; then its connection is reset. Seen after at most twice this time. */
   readonly clientWriteMs: number
   /** How long an answered client that is still sending is listened to, so that it can read the answer. */
   readonly clientLingerMs: number
@@ -74,7 +74,7 @@ export interface ProxyTimeouts {
   readonly upstreamQueueMs: number
   /** Then 504. */
   readonly upstreamConnectMs: number
-  /** The upstream takes nothing of a request body; then 504. */
+  /** The upstream takes nothing of a request body; then 504. Seen after at most twice this time. */
   readonly upstreamWriteMs: number
   /** Request sent to response head; then 504. */
   readonly upstreamHeadersMs: number

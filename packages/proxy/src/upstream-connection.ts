@@ -54,6 +54,8 @@ export class UpstreamConnection implements ConnectHandler {
   readonly #timer: Timer
   #waiting: Waiting = 'connect'
   #user: UpstreamUser | undefined = undefined
+  /** What the upstream had taken when it began to be waited for. */
+  #takenBytes = 0
   #connected = false
   #reading = false
   #held = false
@@ -105,8 +107,13 @@ export class UpstreamConnection implements ConnectHandler {
   /** The request's last octet was written, or some were and more will come. */
   requestMoved(): void {
     if (!this.#connected || this.#headDone || this.#user === undefined) return
-    if (this.connection.unsentBytes > 0) this.#wait('write', this.#timeouts.upstreamWriteMs)
-    else this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+    if (this.connection.unsentBytes === 0) this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+    else if (this.#waiting !== 'write') this.#waitForWrite()
+  }
+
+  #waitForWrite(): void {
+    this.#takenBytes = this.connection.takenBytes
+    this.#wait('write', this.#timeouts.upstreamWriteMs)
   }
 
   /** Gives the connection up without waiting for its response. */
@@ -292,6 +299,14 @@ export class UpstreamConnection implements ConnectHandler {
         this.#fail(new ProxyError('E_UPSTREAM_CONNECT_TIMEOUT', { detail: 'upstreamConnectMs passed' }))
         return
       case 'write':
+        if (this.connection.unsentBytes === 0) {
+          this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+          return
+        }
+        if (this.connection.takenBytes > this.#takenBytes) {
+          this.#waitForWrite()
+          return
+        }
         this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamWriteMs passed' }))
         return
       case 'headers':

@@ -93,6 +93,8 @@ describe('a client', () => {
         await settled(setup)
         expect(setup.events.length).toBe(0)
         pass(setup, 1_000)
+        await settled(setup)
+        pass(setup, DEFAULT_TIMEOUTS.clientWriteMs)
         await connection.ended
       },
     })
@@ -101,6 +103,39 @@ describe('a client', () => {
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     const event = await setup.event(1)
     expect([event.outcome, event.detail]).toEqual(['client-timeout', 'clientWriteMs passed'])
+  })
+
+  it('that took its response late, or takes it slowly, is left alone', async () => {
+    const piece = Buffer.alloc(8_000_000)
+    let proceed = (): void => {}
+    await using setup = await setUp({
+      manualTime: true,
+      script: async (connection) => {
+        await connection.readRequest()
+        await connection.send(`HTTP/1.1 200 OK\r\nContent-Length: ${2 * piece.length}\r\n\r\n`)
+        void connection.send(piece)
+        await new Promise<void>((resolve) => {
+          proceed = resolve
+        })
+        await connection.send(piece)
+        await connection.ended
+      },
+    })
+    const client = await setup.connect()
+    client.reader.pause()
+    await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    await setup.reached('response-body')
+    await settled(setup)
+    almost(setup, DEFAULT_TIMEOUTS.clientWriteMs)
+    client.reader.resume()
+    await client.readHead()
+    expect((await client.reader.exactly(piece.length)).length).toBe(piece.length)
+    // Nothing waits for the client now, however long the upstream takes.
+    pass(setup, 2 * DEFAULT_TIMEOUTS.clientWriteMs)
+    expect(setup.events.length).toBe(0)
+    proceed()
+    expect((await client.reader.exactly(piece.length)).length).toBe(piece.length)
+    expect((await setup.event(1)).outcome).toBe('completed')
   })
 
   it('that was answered and goes on sending is listened to for clientLingerMs', async () => {
@@ -203,6 +238,8 @@ describe('an upstream', () => {
       })
       for (let turn = 0; turn < 100 && stalled; turn++) await new Promise(setImmediate)
     }
+    pass(setup, DEFAULT_TIMEOUTS.upstreamWriteMs)
+    await settled(setup)
     pass(setup, DEFAULT_TIMEOUTS.upstreamWriteMs)
     expect((await client.readResponse()).status).toBe(504)
     expect(setup.events[0].detail).toBe('upstreamWriteMs passed')
