@@ -17,10 +17,12 @@ export async function answerLines(
   output: Writable,
   answer: (question: unknown) => unknown,
   refuse: (error: unknown) => unknown,
+  maxLineBytes: number = MAX_LINE_BYTES,
 ): Promise<void> {
-  for await (const line of linesOf(input)) {
+  for await (const line of linesOf(input, maxLineBytes)) {
     let reply: unknown
     try {
+      if (line === undefined) throw new QuestionError(`the line is longer than ${maxLineBytes} bytes`)
       reply = answer(parseLine(line))
     } catch (error) {
       reply = refuse(error)
@@ -29,8 +31,7 @@ export async function answerLines(
   }
 }
 
-function parseLine(line: Uint8Array | undefined): unknown {
-  if (line === undefined) throw new QuestionError(`the line is longer than ${MAX_LINE_BYTES} bytes`)
+function parseLine(line: Uint8Array): unknown {
   let text: string
   try {
     text = new TextDecoder('utf-8', { fatal: true }).decode(line)
@@ -45,11 +46,11 @@ function parseLine(line: Uint8Array | undefined): unknown {
 }
 
 /** The lines without their ends; undefined for one that is too long. A last line need not be ended. */
-async function* linesOf(input: Readable): AsyncGenerator<Uint8Array | undefined> {
+async function* linesOf(input: Readable, maxLineBytes: number): AsyncGenerator<Uint8Array | undefined> {
   let parts: Uint8Array[] = []
   let length = 0
   const take = (): Uint8Array | undefined => {
-    const line = length > MAX_LINE_BYTES ? undefined : Buffer.concat(parts)
+    const line = length > maxLineBytes ? undefined : Buffer.concat(parts)
     parts = []
     length = 0
     return line
@@ -60,7 +61,7 @@ async function* linesOf(input: Readable): AsyncGenerator<Uint8Array | undefined>
       const end = chunk.indexOf(0x0a, from)
       const part = chunk.subarray(from, end < 0 ? chunk.length : end)
       length += part.length
-      if (length <= MAX_LINE_BYTES) parts.push(part)
+      if (length <= maxLineBytes) parts.push(part)
       else parts = []
       if (end < 0) break
       yield take()
