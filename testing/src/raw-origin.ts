@@ -81,6 +81,24 @@ export async function startRawOrigin(script: (connection: OriginConnection) => P
   }
 }
 
+/** Writes the chunk again and again until the peer takes no more or `limit` octets are out; returns how many are. */
+export async function flood(socket: Socket, chunk: Uint8Array, limit: number): Promise<number> {
+  let sent = 0
+  while (sent < limit && !socket.destroyed) {
+    const more = socket.write(chunk)
+    sent += chunk.length
+    if (more) continue
+    // A drain within many turns of the loop means that the kernel still takes octets.
+    let drained = false
+    socket.once('drain', () => {
+      drained = true
+    })
+    for (let turn = 0; turn < 500 && !drained; turn++) await new Promise(setImmediate)
+    if (!drained) return sent
+  }
+  return sent
+}
+
 function wrap(socket: Socket, number: number, requests: RawRequest[]): OriginConnection {
   const reader = new ByteReader(socket)
   const readHead: OriginConnection['readHead'] = async () => {
@@ -113,22 +131,7 @@ function wrap(socket: Socket, number: number, requests: RawRequest[]): OriginCon
       return request
     },
     send,
-    flood: async (chunk, limit) => {
-      let sent = 0
-      while (sent < limit && !socket.destroyed) {
-        const more = socket.write(chunk)
-        sent += chunk.length
-        if (more) continue
-        // A drain within a few turns of the loop means that the kernel still takes octets.
-        let drained = false
-        socket.once('drain', () => {
-          drained = true
-        })
-        for (let turn = 0; turn < 200 && !drained; turn++) await new Promise(setImmediate)
-        if (!drained) return sent
-      }
-      return sent
-    },
+    flood: (chunk, limit) => flood(socket, chunk, limit),
     end: () => {
       socket.end()
     },

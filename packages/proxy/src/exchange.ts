@@ -76,7 +76,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #bodyBegun = false
   #status: number | undefined = undefined
   #keepAlive: boolean
-  #responseSent = false
+  /** Set when everything was given to the client's connection, which may not have sent it yet. */
+  #lastOutcome: ExchangeOutcome | undefined = undefined
   #upstreamStalled = false
   #done = false
   #detail: string | undefined = undefined
@@ -338,7 +339,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       this.#watchClient()
       return kept
     }
-    if (this.#responseSent) return this.#client.connection.unsentBytes > 0
+    if (this.#lastOutcome !== undefined) return this.#client.connection.unsentBytes > 0
     if (!this.#client.output.flush()) this.#upstream?.pause()
     this.#watchClient()
     return this.#client.connection.unsentBytes > 0
@@ -351,7 +352,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
 
   onClientDrain(): void {
     this.#client.waitForWrite(false)
-    if (this.#responseSent) return this.#end('completed')
+    if (this.#lastOutcome !== undefined) return this.#end(this.#lastOutcome)
     if (this.#body !== undefined) {
       this.#body.onClientDrain()
       this.#watchClient()
@@ -382,10 +383,18 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
 
   /** The last octet was given to the client's connection, which may not have sent it yet. */
   #responseDone(): void {
-    this.#responseSent = true
     this.#phase('response-sent')
+    this.#endWhenTaken('completed')
+  }
+
+  /**
+   * Ends the exchange once the client has taken what was sent. Until then no further request of it is read, so that a
+   * client that only asks and never reads cannot make answers pile up.
+   */
+  #endWhenTaken(outcome: ExchangeOutcome): void {
+    this.#lastOutcome = outcome
     if (this.#client.connection.awaitDrain()) this.#watchClient()
-    else this.#end('completed')
+    else this.#end(outcome)
   }
 
   // What goes wrong
@@ -408,7 +417,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
 
   /** Answers if nothing of a response has gone out, else breaks it off. The upstream is given up already. */
   #failUpstream(error: ProxyError): void {
-    if (this.#done) return
+    if (this.#done || this.#lastOutcome !== undefined) return
     this.#upstream?.abort()
     this.#upstream = undefined
     this.#body?.close()
@@ -430,6 +439,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
 
   /** Ends the exchange with an answer of our own, or without one where none is possible. */
   #reply(answer: Pick<AnswerInit, 'status' | 'text' | 'fields'>, outcome: ExchangeOutcome): void {
+    this.#stopWaiting()
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
     // An answer does not say `keep-alive`, which a 1.0 client would need to hear.
@@ -442,7 +452,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       head: this.request.method === 'HEAD',
     })
     this.#phase('answered')
-    this.#end(outcome)
+    this.#endWhenTaken(outcome)
   }
 
   /** The client is gone, took too long or must go; its connection is closed by the caller. */
@@ -457,7 +467,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
 
   /** A fault in the request's body, or its timeout: answered if nothing else was. */
   failRequest(error: ProxyError): void {
-    if (this.#done) return
+    if (this.#done || this.#lastOutcome !== undefined) return
     this.#upstream?.abort()
     this.#upstream = undefined
     this.#failUpstream(error)
@@ -468,12 +478,18 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     this.#done = true
     this.#upstream?.abort()
     this.#upstream = undefined
-    if (this.#waiting) this.#route?.pool.cancel(this)
+    this.#stopWaiting()
     const reusable = this.#keepAlive && (outcome === 'completed' || this.#answeredBytes > 0)
     this.#report(outcome)
     this.#body?.close()
     this.#phase('end')
     this.#client.onExchangeEnd(reusable)
+  }
+
+  #stopWaiting(): void {
+    if (!this.#waiting) return
+    this.#waiting = false
+    this.#route?.pool.cancel(this)
   }
 
   #phase(phase: Phase): void {

@@ -1,5 +1,5 @@
 import { gzipSync } from 'node:zlib'
-import { answering, chunkedResponse, type OriginConnection, plainResponse } from '@prexy/testing/raw-origin'
+import { answering, chunkedResponse, flood, type OriginConnection, plainResponse } from '@prexy/testing/raw-origin'
 import { describe, expect, it } from 'vitest'
 import { type Setup, setUp } from './harness.ts'
 
@@ -343,6 +343,18 @@ describe('back-pressure', () => {
     expect((await setup.event(1)).outcome).toBe('completed')
   })
 
+  it('a client that asks on and on and never reads is not read further, also when the answers are ours', async () => {
+    for (const hosts of [['other.test'], ['a']]) {
+      await using setup = await setUp({ script: answering(() => plainResponse('x'.repeat(500))), route: { hosts } })
+      const client = await setup.connect()
+      client.reader.pause()
+      const requests = Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(2_000))
+      const total = 2 * KERNEL_BYTES
+      const sent = await flood(client.socket, requests, total)
+      expect(sent).toBeLessThan(total)
+    }
+  })
+
   it('an origin that does not read stops the client', async () => {
     await using setup = await setUp({
       script: async (connection) => {
@@ -354,18 +366,7 @@ describe('back-pressure', () => {
     const client = await setup.connect()
     await client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${FLOOD_BYTES}\r\n\r\n`)
     await setup.reached('upstream-connected')
-    let sent = 0
-    while (sent < FLOOD_BYTES) {
-      sent += chunk.length
-      if (client.socket.write(chunk)) continue
-      let drained = false
-      client.socket.once('drain', () => {
-        drained = true
-      })
-      for (let turn = 0; turn < 200 && !drained; turn++) await new Promise(setImmediate)
-      if (!drained) break
-    }
-    expect(sent).toBeLessThan(2 * KERNEL_BYTES)
+    expect(await flood(client.socket, chunk, FLOOD_BYTES)).toBeLessThan(2 * KERNEL_BYTES)
   })
 
   it('a slow client gets everything, rewritten and coded', async () => {

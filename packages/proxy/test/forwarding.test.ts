@@ -470,6 +470,19 @@ describe('answers of our own', () => {
     expect([event.outcome, event.status]).toEqual(['answered', status])
   })
 
+  it('to a body beyond maxBodyBytes, told beforehand or not', async () => {
+    await using setup = await setUp({ script: echo, config: { limits: { request: { maxBodyBytes: 10 } } } })
+    for (const rest of [
+      'Content-Length: 11\r\n\r\nhello world',
+      'Transfer-Encoding: chunked\r\n\r\nb\r\nhello world\r\n0\r\n\r\n',
+    ]) {
+      const client = await setup.connect()
+      await client.send(`POST / HTTP/1.1\r\nHost: a\r\n${rest}`)
+      expect([(await client.readResponse()).status, await client.ended]).toEqual([413, 'end'])
+    }
+    expect(setup.origin.requests.length).toBe(0)
+  })
+
   it('hide a 407 of the origin', async () => {
     await using setup = await setUp({
       script: replying('HTTP/1.1 407 Auth\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n'),

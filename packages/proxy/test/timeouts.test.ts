@@ -1,4 +1,4 @@
-import { answering, plainResponse } from '@prexy/testing/raw-origin'
+import { answering, flood, plainResponse } from '@prexy/testing/raw-origin'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
 import { type Setup, setUp } from './harness.ts'
@@ -229,15 +229,7 @@ describe('an upstream', () => {
     const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n')
     await setup.reached('upstream-connected')
-    let stalled = false
-    while (!stalled) {
-      if (client.socket.write(Buffer.alloc(65_536))) continue
-      stalled = true
-      client.socket.once('drain', () => {
-        stalled = false
-      })
-      for (let turn = 0; turn < 100 && stalled; turn++) await new Promise(setImmediate)
-    }
+    await flood(client.socket, Buffer.alloc(65_536), 100_000_000)
     pass(setup, DEFAULT_TIMEOUTS.upstreamWriteMs)
     await settled(setup)
     pass(setup, DEFAULT_TIMEOUTS.upstreamWriteMs)
