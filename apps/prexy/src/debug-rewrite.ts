@@ -102,14 +102,17 @@ function readOptions(fields: Fields): RuleSetOptions {
 }
 
 function readRules(values: readonly unknown[], mode: Mode, compat: 'nginx' | undefined): readonly Rule[] {
-  const rules = values.map((value, index) => readRule(value, index, mode, compat))
-  if (compat === undefined || rules.some((rule) => flagsOf(rule).includes('g'))) return rules
-  // Where no rule speaks of `g`, `once` alone says how often; the engine would otherwise take a missing `g` for it.
-  return rules.map((rule) => ({ once: false, ...rule }))
+  if (compat === undefined) return values.map((value, index) => readRule(value, index, mode))
+  // replace_filter's own `g` is understood too: where a question uses it, a rule without it fires once.
+  const usesGlobal = values.some((value) => flagsOf(value).includes('g'))
+  return values.map((value, index): Rule => {
+    const rule = readRule(withoutGlobalFlag(value), index, mode)
+    return usesGlobal && !flagsOf(value).includes('g') ? { once: true, ...rule } : rule
+  })
 }
 
-function readRule(value: unknown, index: number, mode: Mode, compat: 'nginx' | undefined): Rule {
-  const parsed = parseRule(compat === 'nginx' ? withoutGlobalFlag(value) : value)
+function readRule(value: unknown, index: number, mode: Mode): Rule {
+  const parsed = parseRule(value)
   if (parsed.rule === undefined) {
     const { path, message, hint } = parsed.problems[0]
     const where = `rules[${index}]${path === '' ? '' : `.${path}`}`

@@ -488,7 +488,11 @@ export class TokenStream {
       const end = Math.min(chunk.length, at + pieceBytes)
       const piece = at === 0 && end === chunk.length ? chunk : chunk.subarray(at, end)
       at += this.scan(piece)
-      if (this.aborted) return at
+      if (this.aborted) {
+        // What was settled before the limit was met still goes out, whether or not the sink asks for a pause.
+        while (!this.flush());
+        return at
+      }
       this.heldBytes = this.tokenizer.kernel.heldBytes()
       if (!this.flush(this.passing ? undefined : piece)) return at
     }

@@ -161,6 +161,8 @@ function namesHint(context: TemplateContext): string {
 function numberedGroup(digits: string, context: TemplateContext, fail: Fail): Reference {
   const group = Number(digits)
   if (group === 0) return fail(`'$${digits}' is not a group`, "write '$&' for the whole match")
+  // replace_filter takes a group that the pattern does not have for one that took no part: empty, as the variable '' is.
+  if (group > context.groupCount && context.nginx) return { kind: 'variable', name: '', filters: [] }
   if (group > context.groupCount) {
     return fail(
       `the pattern has no group ${group}`,
