@@ -7,11 +7,15 @@ import type { RuleSource } from '@prexy/regex/program'
 import { type CacheLimits, DEFAULT_CACHE_LIMITS, Tokenizer, type TokenizerRule } from '@prexy/regex/tokenizer'
 import { findUnbounded } from '@prexy/regex/unbounded'
 import { asciiCaseClosure, unicodeCaseClosure } from '@prexy/regex/unicode'
-import { domainNode, hostProblem } from './domain.ts'
+import { domainNode, domainTemplate } from './domain.ts'
+import { type HostName, parseHostName } from './host-name.ts'
+import { parseTag, tagNode } from './insert.ts'
+import { caseKeeper } from './keep-case.ts'
 import type { Rewriter, RewriterInit, RuleSet, UnboundedRule } from './rewriter.ts'
 import {
   DEFAULT_MAX_HELD_BYTES,
   type DomainRule,
+  type InsertRule,
   MIN_MAX_HELD_BYTES,
   type RegexRule,
   type Rule,
@@ -21,7 +25,15 @@ import {
   type TextRule,
 } from './rules.ts'
 import { openRewriter } from './stream-rewriter.ts'
-import { encodeText, fixedTemplate, parseTemplate, type Template, TemplateError, variablesOf } from './template.ts'
+import {
+  encodeText,
+  fixedTemplate,
+  parseTemplate,
+  type Template,
+  TemplateError,
+  templateOf,
+  variablesOf,
+} from './template.ts'
 
 /** A rule ready to run. */
 export interface CompiledRule {
@@ -65,6 +77,8 @@ export function compileRuleSet(
     variables: [...new Set(compiled.flatMap(({ template }) => variablesOf(template)))],
     get unbounded(): readonly UnboundedRule[] {
       unbounded ??= compiled.flatMap((rule, index) => {
+        // A tag is held until its end, which says docs/rules.md; no other pattern would hold less.
+        if ('insert' in rules[index]) return []
         const message = findUnbounded(toTokenizerRule(rule))
         return message === undefined ? [] : [{ rule: index, message }]
       })
@@ -121,6 +135,7 @@ type Report = (problem: Omit<RuleProblem, 'rule'>) => void
 function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRule | undefined {
   const max = readMax(rule, report)
   if ('domain' in rule) return compileDomain(rule, settings, max, report)
+  if ('insert' in rule) return compileInsert(rule, settings, max, report)
   const flags = readFlags(rule, settings, report)
   const encodable = checkEncoding(rule, settings.mode, report)
   if (flags === undefined || !encodable) return undefined
@@ -138,19 +153,18 @@ function readMax(rule: Rule, report: Report): number {
       hint: 'write a whole number, at least 1',
     })
   }
-  return rule.once === true ? 1 : (rule.max ?? Infinity)
+  const once = rule.once ?? ('insert' in rule && rule.max === undefined)
+  return once ? 1 : (rule.max ?? Infinity)
 }
 
 /** In octet mode a character is an octet; in text mode half a surrogate pair is no character. */
-function checkEncoding(rule: TextRule | RegexRule, mode: 'text' | 'octet', report: Report): boolean {
-  const fields: readonly (readonly [string, string])[] = [
-    'text' in rule ? ['text', rule.text] : ['regex', rule.regex],
-    ['with', rule.with],
-  ]
+function checkEncoding(rule: TextRule | RegexRule | InsertRule, mode: 'text' | 'octet', report: Report): boolean {
+  const fields: (readonly [string, string])[] = [['with', rule.with]]
+  // The parser says so itself for a pattern, with its offset.
+  if ('text' in rule) fields.unshift(['text', rule.text])
+  if ('insert' in rule) fields.unshift(['at', rule.at])
   let encodable = true
   for (const [field, text] of fields) {
-    // The parser says so itself for a pattern, with its offset.
-    if (field === 'regex') continue
     const bad = mode === 'octet' ? /[^\0-\u00ff]/.exec(text) : /\p{Surrogate}/u.exec(text)
     if (bad === null) continue
     encodable = false
@@ -242,12 +256,40 @@ function compileText(
     })
     return undefined
   }
+  const keepCase = rule.keepCase === true
   const source: RuleSource = {
-    root: literalNode(rule.text, settings.mode, flags.i),
+    root: literalNode(rule.text, settings.mode, flags.i || keepCase),
     mode: settings.mode,
     hostEnd: false,
   }
-  return { source, template: fixedTemplate(encodeText(rule.with, settings.mode)), max, groupCount: 0, captures: undefined }
+  const template = keepCase
+    ? templateOf([{ kind: 'derived', derive: caseKeeper(rule.with, settings.mode) }])
+    : fixedTemplate(encodeText(rule.with, settings.mode))
+  return { source, template, max, groupCount: 0, captures: undefined }
+}
+
+function compileInsert(rule: InsertRule, settings: Settings, max: number, report: Report): CompiledRule | undefined {
+  if (!checkEncoding(rule, settings.mode, report)) return undefined
+  const tag = parseTag(rule.at)
+  if (tag === undefined) {
+    report({
+      code: 'E_RULE',
+      field: 'at',
+      at: undefined,
+      message: `'${rule.at}' is no tag`,
+      hint: 'write a start or end tag without attributes, like </head> or <body>; it is found with any',
+    })
+    return undefined
+  }
+  const source: RuleSource = {
+    root: tagNode(tag, rule.insert === 'before' ? 'start' : 'whole', settings.mode),
+    mode: 'octet',
+    hostEnd: false,
+  }
+  const snippet = { kind: 'bytes', bytes: encodeText(rule.with, settings.mode) } as const
+  const found = { kind: 'group', group: 0, filters: [] } as const
+  const parts = { before: [snippet, found], after: [found, snippet], replace: [snippet] }
+  return { source, template: templateOf(parts[rule.insert]), max, groupCount: 0, captures: undefined }
 }
 
 /** A tree that matches exactly `text`, in any letter case when caseless. */
@@ -264,14 +306,21 @@ function literalNode(text: string, mode: 'text' | 'octet', caseless: boolean): N
 const NO_SPAN = { start: 0, end: 0 }
 
 function compileDomain(rule: DomainRule, settings: Settings, max: number, report: Report): CompiledRule | undefined {
-  const problems = (['domain', 'to'] as const).flatMap((field) => {
-    const problem = hostProblem(rule[field])
-    return problem === undefined ? [] : [{ ...problem, field }]
-  })
-  for (const { field, message, hint } of problems) report({ code: 'E_RULE', field, at: undefined, message, hint })
-  if (problems.length > 0) return undefined
-  const source: RuleSource = { root: domainNode(rule), mode: settings.mode, hostEnd: true }
-  return { source, template: fixedTemplate(encodeText(rule.to, settings.mode)), max, groupCount: 0, captures: undefined }
+  const read = (field: 'domain' | 'to'): HostName | undefined => {
+    const host = parseHostName(rule[field])
+    if (!('message' in host)) return host
+    report({ code: 'E_RULE', field, at: undefined, ...host })
+    return undefined
+  }
+  const from = read('domain')
+  const to = read('to')
+  if (from === undefined || to === undefined) return undefined
+  const source: RuleSource = {
+    root: domainNode(from, rule.subdomains, settings.mode),
+    mode: settings.mode,
+    hostEnd: true,
+  }
+  return { source, template: domainTemplate(from, to, rule.subdomains), max, groupCount: 0, captures: undefined }
 }
 
 function finishRule(

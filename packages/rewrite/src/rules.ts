@@ -31,6 +31,11 @@ export interface TextRule extends RuleConditions, RuleLimits {
   readonly with: string
   /** Only `i` is meaningful for a literal. */
   readonly flags?: string
+  /**
+   * The text is found in any letter case, and what replaces it is written in the case that was found: `Acme ACME acme`
+   * becomes `Zenith ZENITH zenith`.
+   */
+  readonly keepCase?: boolean
 }
 
 /** A pattern for a template. */
@@ -43,6 +48,7 @@ export interface RegexRule extends RuleConditions, RuleLimits {
 
 /** One host name for another, in whatever form a page writes it. */
 export interface DomainRule extends RuleConditions, RuleLimits {
+  /** Characters in both modes; a name with letters beyond ASCII in either of its forms. */
   readonly domain: string
   readonly to: string
   /**
@@ -52,7 +58,17 @@ export interface DomainRule extends RuleConditions, RuleLimits {
   readonly subdomains?: 'ignore' | 'keep' | 'map'
 }
 
-export type Rule = TextRule | RegexRule | DomainRule
+/** A snippet at a tag, once unless `once: false` or `max` say otherwise. */
+export interface InsertRule extends RuleConditions, RuleLimits {
+  /** Before the tag's `<`, after its `>`, or in its place. */
+  readonly insert: 'before' | 'after' | 'replace'
+  /** A start or end tag without attributes, `<body>` or `</head>`; it is found with any, in any letter case. */
+  readonly at: string
+  /** Nothing in it is special. */
+  readonly with: string
+}
+
+export type Rule = TextRule | RegexRule | DomainRule | InsertRule
 
 export interface RuleSetOptions {
   /** Default `first`. */
@@ -82,6 +98,14 @@ export const DEFAULT_TYPES: readonly string[] = [
   'application/manifest+json',
   'image/svg+xml',
 ]
+
+/** Response types that `insert` rules without `types` apply to. */
+export const MARKUP_TYPES: readonly string[] = ['text/html', 'application/xhtml+xml']
+
+/** The types that a rule applies to, its own or those of its kind. */
+export function typesOf(rule: Rule): readonly string[] {
+  return rule.types ?? ('insert' in rule ? MARKUP_TYPES : DEFAULT_TYPES)
+}
 
 export const DEFAULT_MAX_HELD_BYTES = 65_536
 export const MIN_MAX_HELD_BYTES = 4
