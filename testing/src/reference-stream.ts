@@ -153,6 +153,21 @@ function isSameToken(reference: Reference, one: Token | undefined, other: Token)
  * no class and no assertion separates, and in text mode also the pieces of characters that end a broken-off one.
  */
 export function representativeSymbols(reference: Reference): Body[] {
+  const { classes, starts } = landmarksOf(reference)
+  const isText = reference.options.mode === 'text'
+  /** The first character of each kind; a kind is the set of classes that hold the character. */
+  const kinds = new Map<string, number>()
+  for (const start of starts) {
+    const kind = classes.map((ranges) => (contains(ranges, start) ? '1' : '0')).join('')
+    if (!kinds.has(kind)) kinds.set(kind, start)
+  }
+  const symbols: Body[] = [...kinds.values()].map((value) => (isText ? encodeUtf8(value) : [value]))
+  if (isText) symbols.push([0xff])
+  return symbols
+}
+
+/** All classes, those of assertions too, and every character at which one of them begins or has just ended. */
+function landmarksOf(reference: Reference): { classes: readonly CodePointRanges[]; starts: readonly number[] } {
   const cuts = new Set<number>([0])
   const classes: CodePointRanges[] = []
   const visit = (node: Node): void => {
@@ -169,15 +184,7 @@ export function representativeSymbols(reference: Reference): Body[] {
   const isText = reference.options.mode === 'text'
   const isCharacter = (value: number): boolean => value <= 0x10ffff && (value < 0xd800 || value > 0xdfff)
   const starts = [...cuts].filter((cut) => (isText ? isCharacter(cut) : cut < 256)).sort((a, b) => a - b)
-  /** The first character of each kind; a kind is the set of classes that hold the character. */
-  const kinds = new Map<string, number>()
-  for (const start of starts) {
-    const kind = classes.map((ranges) => (contains(ranges, start) ? '1' : '0')).join('')
-    if (!kinds.has(kind)) kinds.set(kind, start)
-  }
-  const symbols: Body[] = [...kinds.values()].map((value) => (isText ? encodeUtf8(value) : [value]))
-  if (isText) symbols.push([0xff])
-  return symbols
+  return { classes, starts }
 }
 
 const WORD_RANGES: CodePointRanges = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 0x7a]
@@ -188,7 +195,8 @@ const WORD_RANGES: CodePointRanges = [0x30, 0x39, 0x41, 0x5a, 0x5f, 0x5f, 0x61, 
  */
 export function continuationsOf(reference: Reference, prefix: Body, budget: number): Continuations {
   const plain = representativeSymbols(reference)
-  const tails = reference.options.mode === 'text' ? tailsAfter(prefix, plain) : []
+  const tails =
+    reference.options.mode === 'text' ? tailsAfter(prefix, landmarksOf(reference).starts.map(encodeUtf8)) : []
   const symbols = [...plain, ...tails]
   const length = Math.max(1, Math.floor(Math.log(budget) / Math.log(Math.max(2, symbols.length))))
   const endings = endingsOf(reference, length, budget)
@@ -213,6 +221,7 @@ function endingsOf(reference: Reference, length: number, budget: number): Body[]
 }
 
 const MAX_WORDS_PER_NODE = 12
+const MAX_TAILS = 12
 
 /** Some texts that a pattern matches when its assertions hold, the plainest first. */
 function wordsOf(node: Node, mode: PatternMode): Body[] {
@@ -231,16 +240,24 @@ function wordsOf(node: Node, mode: PatternMode): Body[] {
     case 'capture':
       return wordsOf(node.node, mode)
     case 'alternate':
-      return node.nodes.flatMap((part) => wordsOf(part, mode)).slice(0, MAX_WORDS_PER_NODE)
+      return takeInTurn(node.nodes.map((part) => wordsOf(part, mode)))
     case 'concat':
       return node.nodes.reduce((heads: Body[], part) => joinWords(heads, wordsOf(part, mode)), [[]])
     case 'repeat': {
       const once = wordsOf(node.node, mode)
       let least: Body[] = [[]]
       for (let count = 0; count < node.min; count += 1) least = joinWords(least, once)
-      return node.max > node.min ? [...joinWords(least, once), ...least].slice(0, MAX_WORDS_PER_NODE) : least
+      return node.max > node.min ? takeInTurn([joinWords(least, once), least]) : least
     }
   }
+}
+
+/** A few of each list, so that no list crowds the others out. */
+function takeInTurn(lists: readonly (readonly Body[])[]): Body[] {
+  const longest = Math.max(...lists.map((list) => list.length))
+  const taken: Body[] = []
+  for (let i = 0; i < longest; i += 1) taken.push(...lists.flatMap((list) => list.slice(i, i + 1)))
+  return taken.slice(0, MAX_WORDS_PER_NODE)
 }
 
 function joinWords(heads: readonly Body[], tails: readonly Body[]): Body[] {
@@ -256,6 +273,7 @@ function tailsAfter(prefix: Body, symbols: readonly Body[]): Body[] {
     return whole
       .filter((symbol) => symbol.length > cut && open.every((byte, i) => byte === symbol[i]))
       .map((symbol) => symbol.slice(cut))
+      .slice(0, MAX_TAILS)
   }
   return []
 }
