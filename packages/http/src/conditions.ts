@@ -1,3 +1,5 @@
+import { parseAuthority } from './authority.ts'
+import { type FieldList, joinedValue } from './fields.ts'
 import { matchingPath } from './request-target.ts'
 
 /** When a rule applies; the shape of `RuleConditions` of `@prexy/rewrite/rules`, with the default types filled in. */
@@ -8,7 +10,32 @@ export interface Conditions {
   readonly paths?: readonly string[] | undefined
   /** `200` or `'2xx'`. Absent: every status. */
   readonly status?: readonly (number | string)[] | undefined
+  /** `GET` stands for HEAD, too. Absent: every method. */
+  readonly methods?: readonly string[] | undefined
+  /** Names without port, exact or `*.example.org` for every name below; ignoring case. Absent: any, and none. */
+  readonly hosts?: readonly string[] | undefined
+  /** By field name, ignoring case; all must hold. */
+  readonly requestHeaders?: FieldConditions | undefined
+  readonly responseHeaders?: FieldConditions | undefined
 }
+
+/**
+ * `true`: the field is there; `false`: it is not; text: its value is that, ignoring case, where `*` stands for any
+ * characters; a list: one of them. Several lines of a field count as one value, joined by `, `.
+ */
+export type FieldConditions = Readonly<Record<string, boolean | string | readonly string[]>>
+
+/** Of a request, what conditions look at. */
+export interface ConditionRequest {
+  readonly method: string
+  /** A head's. */
+  readonly path: string
+  readonly authority?: string | undefined
+  readonly fields: FieldList
+}
+
+/** What of a request left no rule. */
+export type RequestMismatch = 'host' | 'method' | 'path' | 'request-header'
 
 /** Prepared conditions of all rules of a route, in rule order. Immutable, shared by all exchanges. */
 export type ConditionSet = readonly PreparedConditions[]
@@ -18,6 +45,18 @@ export interface PreparedConditions {
   readonly types: readonly TypePattern[]
   readonly paths: readonly string[] | undefined
   readonly status: readonly StatusPattern[] | undefined
+  readonly methods: readonly string[] | undefined
+  /** Lower case; `.example.org` for every name below. */
+  readonly hosts: readonly string[] | undefined
+  readonly requestFields: readonly FieldPattern[]
+  readonly responseFields: readonly FieldPattern[]
+}
+
+interface FieldPattern {
+  readonly lowerName: string
+  /** Texts between stars; undefined: it is enough that the field is there, or not. */
+  readonly globs: readonly (readonly string[])[] | undefined
+  readonly present: boolean
 }
 
 type TypePattern =
@@ -33,10 +72,27 @@ interface StatusPattern {
 
 /** Takes what the configuration's schema has checked; a status text other than `Nxx` or digits never holds. */
 export function prepareConditions(conditions: readonly Conditions[]): ConditionSet {
-  return conditions.map(({ types, paths, status }) => ({
+  return conditions.map(({ types, paths, status, methods, hosts, requestHeaders, responseHeaders }) => ({
     types: types.map(typePattern),
     paths,
     status: status?.map(statusPattern),
+    methods: methods?.includes('GET') === true ? [...methods, 'HEAD'] : methods,
+    hosts: hosts?.map((host) => host.toLowerCase().replace(/^\*/, '')),
+    requestFields: fieldPatterns(requestHeaders),
+    responseFields: fieldPatterns(responseHeaders),
+  }))
+}
+
+/** Request fields that some rule looks at, in lower case. */
+export function requestFieldNames(set: ConditionSet): readonly string[] {
+  return [...new Set(set.flatMap(({ requestFields }) => requestFields.map(({ lowerName }) => lowerName)))]
+}
+
+function fieldPatterns(conditions: FieldConditions | undefined): FieldPattern[] {
+  return Object.entries(conditions ?? {}).map(([name, wanted]) => ({
+    lowerName: name.toLowerCase(),
+    globs: typeof wanted === 'boolean' ? undefined : [wanted].flat().map((glob) => glob.toLowerCase().split('*')),
+    present: wanted !== false,
   }))
 }
 
@@ -64,6 +120,80 @@ export function rulesForPath(set: ConditionSet, path: string): Uint8Array | unde
     const subject = normal
     return paths.some((glob) => globMatches(glob, subject))
   })
+}
+
+/** One byte per rule, 1 where the request satisfies the rule, or why no rule is left: what the last of them lacked. */
+export function rulesForRequest(set: ConditionSet, request: ConditionRequest): Uint8Array | RequestMismatch {
+  const selected = new Uint8Array(set.length)
+  const subject: RequestSubject = { request, host: undefined, path: undefined }
+  let passed = 0
+  for (let i = 0; i < set.length; i++) {
+    const stage = stagesPassed(set[i], subject)
+    if (stage === STAGES.length) selected[i] = 1
+    if (stage > passed) passed = stage
+  }
+  return passed === STAGES.length ? selected : STAGES[passed]
+}
+
+const STAGES: readonly RequestMismatch[] = ['host', 'method', 'path', 'request-header']
+
+/** A request with what is worked out of it when first needed. */
+interface RequestSubject {
+  readonly request: ConditionRequest
+  host: string | undefined
+  path: string | undefined
+}
+
+/** How many of {@link STAGES} a rule passes, in their order. */
+function stagesPassed({ hosts, methods, paths, requestFields }: PreparedConditions, subject: RequestSubject): number {
+  const { request } = subject
+  if (hosts !== undefined) {
+    subject.host ??= hostOf(request.authority)
+    if (!hostMatches(hosts, subject.host)) return 0
+  }
+  if (methods !== undefined && !methods.includes(request.method)) return 1
+  if (paths !== undefined) {
+    const path = (subject.path ??= matchingPath(request.path))
+    if (!paths.some((glob) => globMatches(glob, path))) return 2
+  }
+  return fieldsMatch(requestFields, request.fields) ? 4 : 3
+}
+
+/** The name in lower case; empty if there is none. */
+function hostOf(authority: string | undefined): string {
+  return authority === undefined ? '' : (parseAuthority(authority)?.host ?? '')
+}
+
+function hostMatches(patterns: readonly string[], host: string): boolean {
+  return patterns.some((pattern) => host === pattern || (pattern.startsWith('.') && host.endsWith(pattern)))
+}
+
+function fieldsMatch(patterns: readonly FieldPattern[], fields: FieldList): boolean {
+  return patterns.every(({ lowerName, globs, present }) => {
+    const value = joinedValue(fields, lowerName)
+    if (value === undefined || globs === undefined) return present === (value !== undefined)
+    const lower = value.toLowerCase()
+    return globs.some((texts) => textsOccur(texts, lower))
+  })
+}
+
+/** Whether `value` is `texts` in their order with anything between them; each text is looked for once. */
+function textsOccur(texts: readonly string[], value: string): boolean {
+  const last = texts.length - 1
+  if (last === 0) return value === texts[0]
+  if (!value.startsWith(texts[0])) return false
+  let at = texts[0].length
+  for (let i = 1; i < last; i++) {
+    const found = value.indexOf(texts[i], at)
+    if (found < 0) return false
+    at = found + texts[i].length
+  }
+  return value.length - at >= texts[last].length && value.endsWith(texts[last])
+}
+
+/** Of the rules in `active` those that the response's fields satisfy; undefined if none is left. */
+export function rulesForFields(set: ConditionSet, active: Uint8Array, fields: FieldList): Uint8Array | undefined {
+  return select(set, active, ({ responseFields }) => fieldsMatch(responseFields, fields))
 }
 
 /** Of the rules in `active` those that the status satisfies; undefined if none is left. */

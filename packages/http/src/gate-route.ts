@@ -17,6 +17,13 @@ export interface GateRoute {
   /** Change content although a message says `no-transform`. */
   readonly ignoreNoTransform: boolean
   readonly lastModified: LastModifiedPolicy
+  /**
+   * Request fields that decide about the content, in lower case: those of conditions and templates. They go into Vary,
+   * and no validator of the origin can vouch for such content. Absent: none.
+   */
+  readonly variesBy?: readonly string[]
+  /** The content is another one each time (a template tells the time): no validators. Absent: it is not. */
+  readonly alwaysNew?: boolean
   /** Codings the runtime can decode and make, best first. */
   readonly codings: readonly Coding[]
 }

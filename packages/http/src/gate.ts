@@ -1,18 +1,27 @@
-import { rulesForPath, rulesForStatus, rulesForType } from './conditions.ts'
+import {
+  type ConditionRequest,
+  type RequestMismatch,
+  rulesForFields,
+  rulesForRequest,
+  rulesForStatus,
+  rulesForType,
+} from './conditions.ts'
 import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
 import { endToEndFields, type FieldList, fieldValue, parseMediaType, removeField, setField } from './fields.ts'
 import type { GateRoute } from './gate-route.ts'
-import type { RequestHead, ResponseHead } from './message.ts'
-import { changedResponseFields, forbidsTransform, mayRewrite } from './validators.ts'
+import type { ResponseHead } from './message.ts'
+import { appendVary, changedResponseFields, forbidsTransform, mayRewrite } from './validators.ts'
 
 /** Why a response was passed on unchanged; a closed set, it goes into events and metrics. */
 export type PassReason =
   /** The route has no rules. */
   | 'no-rules'
-  /** No rule holds for the path, the status, the media type. */
-  | 'path'
+  /** No rule holds for the request: host, method, path, a header field. */
+  | RequestMismatch
+  /** No rule holds for the response: status, media type, a header field. */
   | 'status'
   | 'content-type'
+  | 'response-header'
   /** The text is not ASCII-compatible octet by octet: matches could begin inside a character. */
   | 'charset'
   /** 1xx, 204, 205. */
@@ -91,13 +100,16 @@ const UNSAFE_CHARSETS: readonly string[] = [
  * caller must not start a decoder before the first octet (an empty body is no valid gzip).
  */
 export function decide(
-  request: Pick<RequestHead, 'method' | 'path' | 'fields'>,
+  request: ConditionRequest,
   response: Pick<ResponseHead, 'status' | 'fields' | 'contentLength'>,
   route: GateRoute,
 ): GateDecision {
   const verdict = judge(request, response, route)
   if (typeof verdict === 'string') {
-    return { action: 'pass', reason: verdict, fields: endToEndFields(response.fields) }
+    const fields = endToEndFields(response.fields)
+    // Another request may get it rewritten, which a cache must not mix up.
+    appendVary(fields, route.variesBy ?? [])
+    return { action: 'pass', reason: verdict, fields }
   }
   const fields = changedResponseFields(response.fields, route)
   if (verdict === NOT_MODIFIED) return { action: 'edit-head', reason: 'not-modified', fields }
@@ -118,7 +130,7 @@ const NOT_MODIFIED: Changeable = { decode: 'identity', active: new Uint8Array(0)
 
 /** The reasons in their order: the first that holds is the one reported. */
 function judge(
-  request: Pick<RequestHead, 'method' | 'path' | 'fields'>,
+  request: ConditionRequest,
   response: Pick<ResponseHead, 'status' | 'fields' | 'contentLength'>,
   route: GateRoute,
 ): PassReason | Changeable {
@@ -126,8 +138,8 @@ function judge(
   if (status === 101) return 'upgrade'
   if (status < 200 || status === 204 || status === 205) return 'no-content'
   if (route.conditions.length === 0) return 'no-rules'
-  const forPath = rulesForPath(route.conditions, request.path)
-  if (forPath === undefined) return 'path'
+  const forRequest = rulesForRequest(route.conditions, request)
+  if (typeof forRequest === 'string') return forRequest
   const contentType = fieldValue(fields, 'content-type')
   const type = contentType === undefined ? undefined : parseMediaType(contentType)
   if (
@@ -142,10 +154,12 @@ function judge(
     return 'no-transform'
   }
   if (status === 304) return mayRewrite(request, route) ? NOT_MODIFIED : 'content-type'
-  const forStatus = rulesForStatus(route.conditions, forPath, status)
+  const forStatus = rulesForStatus(route.conditions, forRequest, status)
   if (forStatus === undefined) return 'status'
-  const active = rulesForType(route.conditions, forStatus, type?.essence)
-  if (active === undefined) return 'content-type'
+  const forType = rulesForType(route.conditions, forStatus, type?.essence)
+  if (forType === undefined) return 'content-type'
+  const active = rulesForFields(route.conditions, forType, fields)
+  if (active === undefined) return 'response-header'
   const charset = type?.charset
   if (charset !== undefined && UNSAFE_CHARSETS.some((prefix) => charset.startsWith(prefix))) return 'charset'
   const decode = contentCoding(fields, route.codings)

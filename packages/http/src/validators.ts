@@ -1,4 +1,4 @@
-import { rulesForPath, rulesForType } from './conditions.ts'
+import { type ConditionRequest, rulesForRequest, rulesForType } from './conditions.ts'
 import { upstreamAcceptEncoding } from './content-coding.ts'
 import {
   endToEndFields,
@@ -26,8 +26,6 @@ import { matchingPath } from './request-target.ts'
  * new rule set makes every cached copy stale. On the way up a derived tag becomes the origin's again; a tag that is
  * not derived from the present rules cannot vouch for anything and its condition goes, where that is safe.
  */
-
-type RequestParts = Pick<RequestHead, 'method' | 'path' | 'fields'>
 
 /** `W/"<orig>-p<hash>"` of a weak or strong tag; undefined if that is no entity tag. */
 export function deriveEntityTag(origin: string, ruleSetHash: string): string | undefined {
@@ -127,7 +125,7 @@ export type UpstreamRequestFields =
  * the caller sets it, and adds framing, Via and X-Forwarded-*.
  */
 export function upstreamRequestFields(
-  request: RequestParts & Pick<RequestHead, 'minorVersion'>,
+  request: ConditionRequest & Pick<RequestHead, 'minorVersion'>,
   route: GateRoute,
 ): UpstreamRequestFields {
   const fields = endToEndFields(request.fields)
@@ -167,13 +165,13 @@ function wholeSecondAfter(ms: number): number {
 }
 
 /**
- * Whether a rule may change the response to this request, as far as the request tells: some rule holds for the path,
+ * Whether a rule may change the response to this request, as far as the request tells: some rule holds for it,
  * `no-transform` does not stand in the way, and it is not plainly a request for media that no such rule wants. Those
  * keep ranges and validators.
  */
-export function mayRewrite(request: RequestParts, route: GateRoute): boolean {
-  const active = rulesForPath(route.conditions, request.path)
-  if (active === undefined) return false
+export function mayRewrite(request: ConditionRequest, route: GateRoute): boolean {
+  const active = rulesForRequest(route.conditions, request)
+  if (typeof active === 'string') return false
   if (!route.ignoreNoTransform && forbidsTransform(request.fields)) return false
   const type = typeAskedFor(request)
   return type === undefined || rulesForType(route.conditions, active, type) !== undefined
@@ -206,7 +204,7 @@ const TYPE_BY_EXTENSION: ReadonlyMap<string, string> = new Map([
   ['pdf', 'application/pdf'],
 ])
 
-function typeAskedFor(request: RequestParts): string | undefined {
+function typeAskedFor(request: ConditionRequest): string | undefined {
   const destination = fieldValue(request.fields, 'sec-fetch-dest')
   const type = destination === undefined ? undefined : TYPE_BY_DESTINATION.get(destination)
   if (type !== undefined) return type
@@ -228,10 +226,15 @@ export function changedTrailers(trailers: FieldList): string[] {
 
 /**
  * End-to-end fields of a response whose content is, or in a 304 and for HEAD would have been, changed: own entity tag,
- * `Vary: Accept-Encoding`, no digests, ranges or dates of the origin's. Content-Encoding is left to the caller.
+ * `Vary`, no digests, ranges or dates of the origin's. Content-Encoding is left to the caller.
  */
 export function changedResponseFields(response: FieldList, route: GateRoute): string[] {
   const fields = withoutFields(endToEndFields(response), DIGESTS_AND_RANGES)
+  const variesBy = route.variesBy ?? []
+  if (variesBy.length > 0 || route.alwaysNew === true) {
+    removeField(fields, 'etag')
+    removeField(fields, 'last-modified')
+  }
   const tag = fieldValue(fields, 'etag')
   if (tag !== undefined) {
     const derived = deriveEntityTag(tag, route.ruleSetHash)
@@ -244,7 +247,7 @@ export function changedResponseFields(response: FieldList, route: GateRoute): st
     if (date === undefined) removeField(fields, 'last-modified')
     else setField(fields, 'Last-Modified', date)
   }
-  appendVary(fields)
+  appendVary(fields, ['Accept-Encoding', ...variesBy])
   return fields
 }
 
@@ -254,10 +257,14 @@ function changedDate(modified: string, policy: LastModifiedPolicy): string | und
   return new Date(Math.max(originMs, wholeSecondAfter(policy.rulesChangedMs))).toUTCString()
 }
 
-function appendVary(fields: string[]): void {
+/** Adds names of request fields to Vary, those that it lacks. */
+export function appendVary(fields: string[], names: readonly string[]): void {
   const vary = joinedValue(fields, 'vary')
-  if (vary === undefined) fields.push('Vary', 'Accept-Encoding')
-  else if (!listHasToken(vary, 'accept-encoding') && !listHasToken(vary, '*')) {
-    setField(fields, 'Vary', listElements(vary).concat('Accept-Encoding').join(', '))
+  if (vary === undefined) {
+    if (names.length > 0) fields.push('Vary', names.join(', '))
+    return
   }
+  const missing = names.filter((name) => !listHasToken(vary, name.toLowerCase()))
+  if (missing.length === 0 || listHasToken(vary, '*')) return
+  setField(fields, 'Vary', listElements(vary).concat(missing).join(', '))
 }

@@ -17,11 +17,24 @@ const ROUTE: GateRoute = {
   codings: BASE_CODINGS,
 }
 
+const ALL_CONDITIONS = prepareConditions([
+  {
+    types: ['text/*'],
+    hosts: ['a.example', '*.a.example'],
+    methods: ['GET'],
+    paths: ['/'],
+    status: [200],
+    requestHeaders: { 'X-Beta': true },
+    responseHeaders: { 'x-powered-by': 'php*' },
+  },
+])
+
 /** A request and a response that is rewritten, but for what a row changes. */
 interface Row {
   readonly name: string
   readonly method?: string
   readonly path?: string
+  readonly authority?: string
   readonly accept?: string
   readonly request?: readonly string[]
   readonly status?: number
@@ -73,6 +86,14 @@ const TABLE: readonly Row[] = [
     expected: 'rewrite identity>identity 1',
   },
   { name: 'UTF-8', type: 'text/html; charset="utf-8"', expected: 'rewrite identity>identity 10' },
+  {
+    name: 'what every kind of condition lets through',
+    authority: 'www.A.example:8080',
+    request: ['X-Beta', '1'],
+    response: ['X-Powered-By', 'PHP/8'],
+    route: { conditions: ALL_CONDITIONS },
+    expected: 'rewrite identity>identity 1',
+  },
 
   // What has no body but describes one.
   { name: 'HEAD', method: 'HEAD', length: 10, expected: 'edit-head head' },
@@ -92,6 +113,32 @@ const TABLE: readonly Row[] = [
     path: '/x',
     route: { conditions: prepareConditions([{ types: ['*'], paths: ['/y'] }]) },
     expected: 'pass path',
+  },
+  {
+    name: 'a host without rules',
+    authority: 'b.example',
+    route: { conditions: ALL_CONDITIONS },
+    expected: 'pass host',
+  },
+  {
+    name: 'a method without rules',
+    authority: 'a.example',
+    method: 'POST',
+    route: { conditions: ALL_CONDITIONS },
+    expected: 'pass method',
+  },
+  {
+    name: 'a request field that no rule wants',
+    authority: 'a.example',
+    route: { conditions: ALL_CONDITIONS },
+    expected: 'pass request-header',
+  },
+  {
+    name: 'a response field that no rule wants',
+    authority: 'a.example',
+    request: ['X-Beta', '1'],
+    route: { conditions: ALL_CONDITIONS },
+    expected: 'pass response-header',
   },
   { name: 'a status no rule wants', status: 500, expected: 'pass status' },
   { name: 'a redirect', status: 302, expected: 'pass status' },
@@ -151,6 +198,7 @@ function decideRow(row: Row): GateDecision {
     {
       method,
       path,
+      authority: row.authority,
       fields: [...(accept === undefined ? [] : ['Accept-Encoding', accept]), ...(row.request ?? [])],
     },
     {
@@ -184,11 +232,15 @@ describe('the truth table', () => {
       'coding-unknown',
       'content-type',
       'empty-body',
+      'host',
+      'method',
       'no-content',
       'no-rules',
       'no-transform',
       'partial-content',
       'path',
+      'request-header',
+      'response-header',
       'status',
       'upgrade',
     ])
@@ -236,6 +288,31 @@ describe('the fields to send', () => {
         'Accept-Ranges',
         'bytes',
       ],
+    ],
+    [
+      'what a request field decides about has no validator, and caches are told',
+      {
+        name: '',
+        route: { variesBy: ['x-beta', 'cookie'] },
+        response: [...validators, 'Vary', 'Cookie'],
+        expected: '',
+      },
+      ['Content-Type', 'text/html', 'Vary', 'Cookie, Accept-Encoding, x-beta'],
+    ],
+    [
+      'also when it was passed on: the next one may not be',
+      { name: '', status: 500, route: { variesBy: ['x-beta'] }, response: ['ETag', '"v1"'], expected: '' },
+      ['Content-Type', 'text/html', 'ETag', '"v1"', 'Vary', 'x-beta'],
+    ],
+    [
+      'Vary: * says it all',
+      { name: '', status: 500, route: { variesBy: ['x-beta'] }, response: ['Vary', '*'], expected: '' },
+      ['Content-Type', 'text/html', 'Vary', '*'],
+    ],
+    [
+      'what tells the time has no validator',
+      { name: '', route: { alwaysNew: true }, response: validators, expected: '' },
+      ['Content-Type', 'text/html', 'Vary', 'Accept-Encoding'],
     ],
   ]
   test.each(cases)('%s', (_, row, expected) => {
