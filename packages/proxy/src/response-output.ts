@@ -235,7 +235,8 @@ export class ResponseOutput {
     if (this.#headPending) {
       this.#headPending = false
       const head = encodeResponseHead(this.#status, this.#framed())
-      if (head.length <= start) {
+      // Alone it goes as it is: while the connection is corked the stage would be given away for it.
+      if (end > start && head.length <= start) {
         start -= head.length
         octets.set(head, start)
       } else {
