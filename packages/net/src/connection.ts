@@ -81,10 +81,6 @@ export class Connection {
     return this.#socket.bytesWritten - this.#socket.writableLength
   }
 
-  get paused(): boolean {
-    return this.#paused
-  }
-
   /** False once the connection was ended, destroyed, reset or lost: what is written then is dropped. */
   get writable(): boolean {
     return this.#socket.writable
@@ -159,15 +155,6 @@ export class Connection {
     } else {
       socket.resetAndDestroy()
     }
-  }
-
-  /** Keeps the process alive only while something else does. */
-  unref(): void {
-    this.#socket.unref()
-  }
-
-  ref(): void {
-    this.#socket.ref()
   }
 
   /** @internal Closes the connection as if the cause had come from the socket. */

@@ -46,7 +46,7 @@ export interface DecoderHandler {
 }
 
 /** A `write` returns false while more than this waits to be decoded. Unit: bytes. */
-export const DECODER_HIGH_WATER_BYTES = 65_536
+const DECODER_HIGH_WATER_BYTES = 65_536
 
 /**
  * Output is made in pieces of this size, each a trip to the thread pool. Unit: bytes. Under back-pressure at most two
@@ -113,10 +113,6 @@ export class ContentDecoder {
           : coding === 'zstd'
             ? 'zstd-frame'
             : 'data'
-  }
-
-  get decodedBytes(): number {
-    return this.#decodedBytes
   }
 
   /** Takes a chunk, which belongs to the decoder from now on. False: wait for `onIdle`. */

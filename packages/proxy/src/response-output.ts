@@ -61,8 +61,6 @@ export class ResponseOutput {
   #undecided = false
   /** Octets given to the connection for this response, head and framing included. */
   sentBytes = 0
-  /** Body octets of this response, without framing. */
-  bodyBytes = 0
 
   constructor(connection: Connection, stage: Stage) {
     this.#connection = connection
@@ -76,13 +74,11 @@ export class ResponseOutput {
     this.#framing = framing
     this.#headPending = true
     this.#undecided = false
-    this.bodyBytes = 0
   }
 
   /** Before the first octet of an exchange. */
   reset(): void {
     this.sentBytes = 0
-    this.bodyBytes = 0
     this.#headPending = false
   }
 
@@ -119,7 +115,6 @@ export class ResponseOutput {
       return
     }
     this.#undecided = false
-    this.bodyBytes += chunk.length
     const { kind } = this.#framing
     if (kind === 'chunked' || this.#hasStaged()) {
       this.#cork()
@@ -134,7 +129,6 @@ export class ResponseOutput {
   /** Body octets that are valid only during the call. Returns false when the writer should pause. */
   writeBorrowed(piece: Uint8Array): boolean {
     const stage = this.#claimStage()
-    this.bodyBytes += piece.length
     let below = true
     let from = 0
     while (from < piece.length) {

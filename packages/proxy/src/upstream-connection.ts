@@ -73,8 +73,6 @@ export class UpstreamConnection implements ConnectHandler {
   /** Requests before the current one. */
   served = 0
   #keepAlive = true
-  /** Body octets of the current response. */
-  bodyBytes = 0
 
   constructor(init: UpstreamConnectionInit) {
     this.#home = init.home
@@ -99,7 +97,6 @@ export class UpstreamConnection implements ConnectHandler {
     this.#user = user
     this.responseBegun = false
     this.#headDone = false
-    this.bodyBytes = 0
     this.#parser.expect(method, false)
     if (this.#connected) this.#wait('headers', this.#timeouts.upstreamHeadersMs)
   }
@@ -189,7 +186,6 @@ export class UpstreamConnection implements ConnectHandler {
       at = parser.consumed
       if (event === 'more') break
       if (event === 'data') {
-        this.bodyBytes += parser.data.length
         if (user.onResponseData(parser.data)) continue
         if (this.#user !== user) break
         // Also an empty rest is read again: it is what the response may end with.

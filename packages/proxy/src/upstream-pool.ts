@@ -55,14 +55,6 @@ export class UpstreamPool implements UpstreamHome {
     return this.#maxIdle > 0
   }
 
-  get size(): number {
-    return this.#all.size
-  }
-
-  get idleCount(): number {
-    return this.#idle.length
-  }
-
   /**
    * A connection: kept, or new and perhaps not up yet. `wait`: the client is called when there is one. `full`: too many
    * wait already. With `fresh`, kept connections are not considered.
