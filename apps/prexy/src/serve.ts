@@ -85,7 +85,7 @@ async function runServer(
     process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
   }
   for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
-  for (const route of config.routes) say(style.dim(describeRoute(route)))
+  for (const route of config.routes) say(style.dim(describeRoute(route, setOf(route.ruleList))))
   const signal = await stopSignal()
   const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
   say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
@@ -117,9 +117,10 @@ function addressUrl(host: string, port: number): string {
   return `http://${open}:${port}/${everywhere}`
 }
 
-function describeRoute(route: RouteConfig): string {
+function describeRoute(route: RouteConfig, set: RuleSet | undefined): string {
   const { host, port } = route.upstream
-  const rules = `${route.ruleList.rules.length} rule${route.ruleList.rules.length === 1 ? '' : 's'}`
+  const count = set?.rules.length ?? 0
+  const rules = `${count} rule${count === 1 ? '' : 's'}`
   return `${route.name} -> http://${host.includes(':') ? `[${host}]` : host}:${port}, ${rules}`
 }
 
