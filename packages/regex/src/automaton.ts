@@ -19,8 +19,8 @@
  * INVARIANT: duplicates are dropped at consuming instructions, over all groups, so a state has at most one thread per
  * instruction and the number of groups is bounded by the program.
  *
- * Assertions that look ahead wait in the state and are resolved by the next symbol, before it is consumed (phase 1);
- * then the byte is consumed (phase 2). `$` before a final newline and the right edge of a host name need one byte
+ * Closures with an assertion that looks ahead wait in the state and are worked out when the next symbol is known, before
+ * it is consumed (phase 1); then the byte is consumed (phase 2). `$` before a final newline and the right edge of a host name need one byte
  * more; such threads carry a *mode* and report a match that ended one byte back, after which the byte between is read
  * again from the new loop head.
  *
@@ -153,6 +153,11 @@ const MODE_AT_END = 2
 const MODE_ENDED_BACK = 3
 /** The host name ended one byte back, if no label byte comes now. */
 const MODE_HOST_DOT = 4
+/**
+ * Everything that can be reached from here without a byte, once it is known what comes next. An assertion that has to
+ * wait stands for its whole closure: which of its ways come first, and which are dropped as duplicates, depends on it.
+ */
+const MODE_WAITING = 5
 
 /** Groups that the analysis of winners may look at, per rule set; beyond it every live thread counts as able to win. */
 const MAX_ANALYSED_STATES = 4_000
@@ -172,6 +177,12 @@ interface Spawn {
   readonly emptyRule: number
   readonly waits: boolean
   readonly byClass: Map<number, readonly number[]>
+}
+
+interface Reach {
+  readonly leaves: readonly number[]
+  readonly rule: number
+  readonly waits: boolean
 }
 
 interface Outcome {
@@ -237,6 +248,7 @@ export class Automaton {
   private readonly threadContext: number[] = []
   private readonly threadIds = new Map<number, number>()
   private readonly closures = new Map<number, Int32Array>()
+  private readonly reaches = new Map<number, Reach>()
   private readonly spawns = new Map<string, Spawn>()
   private readonly activeSets = new Map<string, ActiveSet>()
   private readonly useful: Uint8Array | undefined
@@ -293,9 +305,13 @@ export class Automaton {
     return this.internActive(rules, new Set())
   }
 
-  /** The state at a loop head, and what happens there at once (an empty match). `consumes` is 0. */
-  enter(context: number, active: ActiveSet, decisions = ''): Step | Undecided {
+  /**
+   * The state at a loop head, and what happens there at once (an empty match). `copying` is the thread of a character
+   * that the loop head stands inside of, -1 for none.
+   */
+  enter(context: number, active: ActiveSet, decisions = '', copying = -1): Step | Undecided {
     const work = this.newWork(this.alienSymbol, LOOK_UNKNOWN, 0, [], decisions)
+    if (copying >= 0) this.push(work, copying, this.newGroup(work, active, [copying], 0, context))
     return this.finish(work, context, 'normal', active)
   }
 
@@ -333,6 +349,7 @@ export class Automaton {
   /** Forgets what can be worked out again. Active sets and states that are in use stay valid. */
   forget(): void {
     this.closures.clear()
+    this.reaches.clear()
     this.spawns.clear()
     this.outcomes.clear()
     this.activeSets.clear()
@@ -343,6 +360,12 @@ export class Automaton {
   /** The same live threads without a loop head: nothing begins after them. */
   headless(state: State, groups: readonly Group[]): State {
     return this.makeState(state.context, 'none', this.initialActive, this.initialActive, groups)
+  }
+
+  /** The thread that copies the character that this state stands inside of, -1 when there is none. */
+  copyingThread(state: State): number {
+    const group = state.groups.find(({ threads }) => this.onlyCopies(threads))
+    return group === undefined ? -1 : group.threads[0]
   }
 
   private newWork(symbol: number, look: number, consumes: number, groups: readonly Group[], decisions: string): Work {
@@ -422,15 +445,14 @@ export class Automaton {
     if (forced) return this.resolveHead(work, context, active)
     const ended = work.look === LOOK_END && this.contexts.kind[context] === KIND_NEWLINE
     const symbol = ended ? this.newlineSymbol : this.dotSymbol
-    const look = byteKind(this.representative[symbol])
+    const look = ended ? LOOK_FINAL_NEWLINE : KIND_OTHER
     const spawn = this.spawn(contextBack, active, look)
     const group = this.newGroup(work, active, spawn.threads, work.consumes + 1, contextBack)
     let headActive = active
     if (spawn.emptyRule >= 0) {
-      const flagLook = ended ? LOOK_FINAL_NEWLINE : KIND_OTHER
       const after = this.acceptEmpty(work, active, spawn.emptyRule, {
         back: work.consumes + 1,
-        look: flagLook,
+        look,
         context: contextBack,
       })
       if (isUndecided(after)) return after
@@ -438,11 +460,10 @@ export class Automaton {
     }
     let best = -1
     for (const thread of spawn.threads) {
-      for (const entry of this.advance(thread, symbol, contextBack, context, work.look)) {
-        if (entry >= 0) this.push(work, entry, group)
-        else if (best < 0 || ~entry < best) best = ~entry
-        if (best >= 0 && this.options.priority === 'first') break
-      }
+      const next = this.targetOn(this.threadPc[thread], symbol)
+      if (next < 0) continue
+      const rule = this.pushEntries(work, this.closure(next, MODE_NORMAL, context, work.look), group)
+      if (rule >= 0 && (best < 0 || rule < best)) best = rule
       if (best >= 0 && this.options.priority === 'first') break
     }
     if (best >= 0) {
@@ -518,16 +539,11 @@ export class Automaton {
       if (back === 0 && byte === 0x2e) this.push(work, thread, group)
       return undefined
     }
-    if (instruction.op !== 'assert') {
+    if (mode !== MODE_WAITING) {
       this.push(work, thread, group)
       return undefined
     }
-    let best = -1
-    for (const entry of this.closure(pc, MODE_NORMAL, context, work.look)) {
-      if (entry >= 0) this.push(work, entry, group)
-      else if (best < 0 || ~entry < best) best = ~entry
-      if (best >= 0 && this.options.priority === 'first') break
-    }
+    const best = this.pushEntries(work, this.closure(pc, MODE_NORMAL, context, work.look), group)
     return best < 0 ? undefined : { rule: best, back: 0, context: 0, ended: false }
   }
 
@@ -544,14 +560,10 @@ export class Automaton {
     for (let i = 0; i < threads.length; i++) {
       const group = threadGroups[i]
       if (winner >= 0 && (first || group !== winner)) break
-      for (const entry of this.advance(threads[i], work.symbol, state.context, context, LOOK_UNKNOWN)) {
-        if (entry >= 0) this.push(work, entry, group)
-        else {
-          winner = group
-          if (best < 0 || ~entry < best) best = ~entry
-          if (first) break
-        }
-      }
+      const rule = this.advance(work, threads[i], group, state.context, context)
+      if (rule < 0) continue
+      winner = group
+      if (best < 0 || rule < best) best = rule
     }
     let active = head.active
     if (winner >= 0) {
@@ -562,20 +574,114 @@ export class Automaton {
     return this.finish(work, context, head.kind === 'none' ? 'none' : 'normal', active)
   }
 
-  /** Where a thread goes on a byte: leaves (thread ids) and matches (`~rule`) in order. `look` is mostly unknown. */
-  private advance(thread: number, symbol: number, before: number, after: number, look: number): Int32Array {
+  /** A thread reads the byte: what it becomes goes on the list. Returns the rule that it completes, or -1. */
+  private advance(work: Work, thread: number, group: number, before: number, after: number): number {
     const pc = this.threadPc[thread]
     const mode = this.threadMode[thread]
-    const instruction = this.program.instructions[pc]
-    if (instruction.op === 'hostEnd') return Int32Array.of(this.threadId(pc, MODE_HOST_DOT, before))
-    if (mode === MODE_FINAL_NEWLINE) {
-      if (instruction.op === 'match') return Int32Array.of(this.threadId(pc, MODE_ENDED_BACK, before))
-      const next = this.targetOn(pc, this.newlineSymbol)
-      return next < 0 ? NO_ENTRIES : this.closure(next, MODE_AT_END, after, LOOK_END)
+    const { op } = this.program.instructions[pc]
+    if (op === 'hostEnd') {
+      this.push(work, this.threadId(pc, MODE_HOST_DOT, before), group)
+      return -1
     }
-    if (instruction.op !== 'bytes') return NO_ENTRIES
-    const next = this.targetOn(pc, symbol)
-    return next < 0 ? NO_ENTRIES : this.closure(next, MODE_NORMAL, after, look)
+    if (mode === MODE_FINAL_NEWLINE) {
+      if (op === 'match') {
+        this.push(work, this.threadId(pc, MODE_ENDED_BACK, before), group)
+        return -1
+      }
+      const next = this.targetOn(pc, this.newlineSymbol)
+      return next < 0 ? -1 : this.pushEntries(work, this.closure(next, MODE_AT_END, after, LOOK_END), group)
+    }
+    const next = this.targetOn(pc, work.symbol)
+    return next < 0 ? -1 : this.pushTarget(work, next, after, group)
+  }
+
+  /** Puts the leaves of a closure on the list. Returns the rule of its (with `longest`, earliest) match, or -1. */
+  private pushEntries(work: Work, entries: Int32Array, group: number): number {
+    let best = -1
+    for (const entry of entries) {
+      if (entry >= 0) this.push(work, entry, group)
+      else {
+        if (best < 0 || ~entry < best) best = ~entry
+        if (this.options.priority === 'first') break
+      }
+    }
+    return best
+  }
+
+  /** Puts on the list what can be reached from an instruction when it is not known what comes next. */
+  private pushTarget(work: Work, pc: number, context: number, group: number): number {
+    const { leaves, rule, waits } = this.reach(pc, context)
+    if (waits && this.visited[this.threadId(pc, MODE_WAITING, 0)] !== work.stamp) {
+      this.push(work, this.threadId(pc, MODE_WAITING, 0), group)
+      // They come with the closure, in its order.
+      for (const leaf of leaves) this.visited[leaf] = work.stamp
+    } else for (const leaf of leaves) this.push(work, leaf, group)
+    return rule
+  }
+
+  /**
+   * What can be reached from an instruction whatever comes next: the leaves, and the match that ends here. `waits` when
+   * what comes next decides anything.
+   */
+  private reach(pc: number, context: number): Reach {
+    const key = pc * 256 + context
+    const known = this.reaches.get(key)
+    if (known !== undefined) return known
+    const open = this.closure(pc, MODE_NORMAL, context, LOOK_UNKNOWN)
+    const { leaves, rule } = this.split(open)
+    const isOpen = (leaf: number): boolean => this.program.instructions[this.threadPc[leaf]].op === 'assert'
+    let waits = leaves.some(isOpen)
+    let sure = leaves.filter((leaf) => !isOpen(leaf))
+    // Another way to the match that ends here anyway matters only to its groups.
+    if (waits && !(rule >= 0 && this.usesGroups(rule))) {
+      const ways = LOOKS.map((look) => {
+        const then = this.split(this.closure(pc, MODE_NORMAL, context, look))
+        const taking = then.leaves.filter((leaf) => this.takesLook(leaf, look) && !this.isMatchOf(leaf, rule))
+        return { look, rule: then.rule, leaves: taking }
+      })
+      const alive = sure.filter((leaf) => ways.some((way) => way.leaves.includes(leaf)))
+      waits = ways.some((way) => {
+        const same = alive.filter((leaf) => this.takesLook(leaf, way.look))
+        return way.rule !== rule || way.leaves.join() !== same.join()
+      })
+      if (!waits) sure = alive
+    }
+    const reach: Reach = { leaves: sure, rule, waits }
+    this.reaches.set(key, reach)
+    this.entries += CLOSURE_ENTRIES + sure.length
+    return reach
+  }
+
+  /** A closure as leaves before its match, and the match; with `longest` all leaves, and the earliest rule. */
+  private split(entries: Int32Array): { leaves: number[]; rule: number } {
+    const leaves: number[] = []
+    let rule = -1
+    for (const entry of entries) {
+      if (entry >= 0) leaves.push(entry)
+      else {
+        if (rule < 0 || ~entry < rule) rule = ~entry
+        if (this.options.priority === 'first') break
+      }
+    }
+    return { leaves, rule }
+  }
+
+  private usesGroups(rule: number): boolean {
+    return rule !== this.copyRule && this.rules[rule].usesGroups
+  }
+
+  /** Whether a leaf can read a byte of this kind. */
+  private takesLook(leaf: number, look: number): boolean {
+    const instruction = this.program.instructions[this.threadPc[leaf]]
+    if (this.threadMode[leaf] === MODE_FINAL_NEWLINE) return look === KIND_NEWLINE
+    if (instruction.op === 'hostEnd') return true
+    return instruction.op === 'bytes' && arcKinds(instruction.arcs).some(({ kind }) => kind === look)
+  }
+
+  /** The leaf is a match of the rule that waits for a final newline. */
+  private isMatchOf(leaf: number, rule: number): boolean {
+    const instruction = this.program.instructions[this.threadPc[leaf]]
+    return instruction.op === 'match' && instruction.rule === rule
   }
 
   private accept(work: Work, group: number, rule: number, back: number, look: number): ActiveSet | Undecided {
@@ -674,7 +780,7 @@ export class Automaton {
       if (this.options.priority === 'longest') threads.sort()
       const { active: groupActive, age, endsHere, endedBack } = owner
       const waits = threads.some((thread) => this.waits(thread))
-      const endsBack = threads.some((thread) => this.threadMode[thread] >= MODE_ENDED_BACK)
+      const endsBack = threads.some((thread) => this.endsBack(thread))
       const longest = this.options.priority === 'longest'
       groups.push({
         threads,
@@ -718,14 +824,17 @@ export class Automaton {
     let emptyRule = -1
     let waits = false
     for (const rule of active.rules) {
-      for (const entry of this.closure(this.program.starts[rule], MODE_NORMAL, context, look)) {
-        if (entry < 0) {
-          if (emptyRule < 0) emptyRule = ~entry
-          if (this.options.priority === 'first') break
-        } else {
-          threads.push(entry)
-          if (this.waits(entry)) waits = true
-        }
+      const start = this.program.starts[rule]
+      if (look === LOOK_UNKNOWN) {
+        const reach = this.reach(start, context)
+        if (reach.waits) threads.push(this.threadId(start, MODE_WAITING, 0))
+        else threads.push(...reach.leaves)
+        waits ||= reach.waits
+        if (emptyRule < 0) emptyRule = reach.rule
+      } else {
+        const { leaves, rule: matched } = this.split(this.closure(start, MODE_NORMAL, context, look))
+        threads.push(...leaves)
+        if (emptyRule < 0) emptyRule = matched
       }
       if (emptyRule >= 0 && this.options.priority === 'first') break
     }
@@ -755,22 +864,30 @@ export class Automaton {
    */
   private mayChange(thread: number, rule: number, context: number): boolean {
     const pc = this.threadPc[thread]
-    if (this.program.instructions[pc].op !== 'assert') return true
+    const mode = this.threadMode[thread]
+    const longest = this.options.priority === 'longest'
+    // What ended one byte back is shorter than what ends here.
+    if (longest && (mode === MODE_ENDED_BACK || mode === MODE_HOST_DOT)) return false
+    if (mode !== MODE_WAITING && mode !== MODE_AT_END) return true
     const own = this.program.ruleOf[pc]
-    if (this.options.priority === 'longest' ? own < rule : own !== rule) return true
-    if (own === rule && this.rules[rule].usesGroups) return true
-    return [KIND_NEWLINE, KIND_WORD, KIND_OTHER, LOOK_END].some((look) =>
-      this.closure(pc, MODE_NORMAL, context, look).some((entry) => {
-        if (entry < 0) return false
-        return this.program.instructions[this.threadPc[entry]].op !== 'match'
-      }),
+    if (longest ? own < rule : own !== rule) return true
+    if (own === rule && this.usesGroups(rule)) return true
+    return (
+      mode === MODE_WAITING &&
+      LOOKS.some((look) =>
+        this.closure(pc, MODE_NORMAL, context, look).some((entry) => entry >= 0 && !this.isMatchOf(entry, own)),
+      )
     )
+  }
+
+  private endsBack(thread: number): boolean {
+    const mode = this.threadMode[thread]
+    return mode === MODE_ENDED_BACK || mode === MODE_HOST_DOT
   }
 
   /** The thread needs to know what comes next before it can go on. */
   private waits(thread: number): boolean {
-    const { op } = this.program.instructions[this.threadPc[thread]]
-    return op === 'assert' || op === 'hostEnd' || this.threadMode[thread] >= MODE_AT_END
+    return this.threadMode[thread] >= MODE_AT_END || this.program.instructions[this.threadPc[thread]].op === 'hostEnd'
   }
 
   private threadsOn(spawn: Spawn, symbol: number): readonly number[] {
@@ -914,10 +1031,11 @@ export class Automaton {
     if (look === LOOK_UNKNOWN) return undefined
     switch (assertion) {
       case 'textEnd':
-      case 'textEndOrFinalNewline':
         return look === LOOK_END
+      case 'textEndOrFinalNewline':
+        return look === LOOK_END || look === LOOK_FINAL_NEWLINE
       case 'lineEnd':
-        return look === LOOK_END || look === KIND_NEWLINE
+        return look === LOOK_END || look === KIND_NEWLINE || look === LOOK_FINAL_NEWLINE
       case 'wordBoundary':
         return (kind === KIND_WORD) !== (look === KIND_WORD)
       default:
@@ -1061,6 +1179,8 @@ const ACTIVE_SET_ENTRIES = 64
 function activeKey(rules: readonly number[], fired: ReadonlySet<number>): string {
   return `${rules.join(',')}/${[...fired].sort((a, b) => a - b).join(',')}`
 }
+
+const LOOKS: readonly number[] = [KIND_NEWLINE, KIND_WORD, KIND_OTHER, LOOK_END]
 
 /** More answers than one step can ask for: without a loop head nothing depends on which rules are spent. */
 const ALL_SPENT = '1'.repeat(64)

@@ -456,7 +456,7 @@ export class TokenStream {
   /** States that this body has added to the cache. */
   private statesAdded = 0
   /** With the limit checked at the end of a write: the parse before the first byte that exceeded it. */
-  private exceeded: { readonly edges: Int32Array; readonly textFrom: number } | undefined
+  private exceeded: { readonly settled: number; readonly edges: Int32Array; readonly textFrom: number } | undefined
 
   constructor(tokenizer: Tokenizer, sink: TokenSink, active: ActiveSet) {
     this.tokenizer = tokenizer
@@ -783,7 +783,9 @@ export class TokenStream {
       // An empty match right here belongs to what follows.
       const ownEdges = tokenizer.stateOf(words[ROW]).head === 'forced' ? 1 : 0
       const from = this.edgeAt(words[EDGE_HEAD])
+      tokenizer.kernel.settle()
       this.exceeded = {
+        settled: words[SETTLED] - words[EDGE_HEAD],
         edges: words.slice(from, from + (words[EDGE_COUNT] - words[EDGE_HEAD] - ownEdges) * EDGE_WORDS),
         textFrom: this.firstTextPosition(),
       }
@@ -813,7 +815,9 @@ export class TokenStream {
     const settled = this.decide<Settled>((decisions) => automaton.settle(state, decisions))
     const pos = tokenizer.words[POS]
     this.applyOps(undefined, settled.ops, pos)
-    const fresh = this.decide<Step>((decisions) => automaton.enter(state.context, settled.active, decisions))
+    // A character that is not whole yet stays one: there is no place for a match inside it.
+    const copying = automaton.copyingThread(state)
+    const fresh = this.decide<Step>((decisions) => automaton.enter(state.context, settled.active, decisions, copying))
     this.applyOps(fresh.target, fresh.ops, pos)
     this.state = fresh.target
   }
@@ -833,7 +837,7 @@ export class TokenStream {
     if (exceeded === undefined || tokenizer.kernel.heldBytes() <= tokenizer.options.maxHeldBytes) return true
     // Matches whose text is held, and all that was read after them, go out unchanged.
     const edges = exceeded.edges.slice()
-    for (let i = 0; i < edges.length; i += EDGE_WORDS) {
+    for (let i = exceeded.settled * EDGE_WORDS; i < edges.length; i += EDGE_WORDS) {
       const needed = edges[i] >= exceeded.textFrom || (edges[i + 3] & MATCH_NEEDS_TEXT) !== 0
       if (needed && edges[i + 1] > edges[i]) edges[i + 3] |= MATCH_KEEPS_TEXT
     }
