@@ -20,13 +20,14 @@ import {
   type Mode,
   MODES,
   octetText,
+  octetTextAt,
   ruleText,
 } from './debug-question.ts'
 import { QuestionError } from './json-lines.ts'
 
 const PRIORITIES: readonly Priority[] = ['first', 'longest']
 const POLICIES: readonly OverflowPolicy[] = ['skip', 'passthrough', 'abort']
-const OPTION_FIELDS = ['priority', 'mode', 'compat', 'maxHeldBytes', 'overflow', 'vars']
+const OPTION_FIELDS = ['priority', 'mode', 'compat', 'maxHeldBytes', 'overflow', 'vars', 'mediaType']
 
 export function answerRewrite(question: unknown): unknown {
   const fields = fieldsOf(question, 'the question', ['rules', 'options', 'chunks'])
@@ -35,6 +36,7 @@ export function answerRewrite(question: unknown): unknown {
   const mode = options.mode ?? 'text'
   const rules = readRules(listAt(fields, 'rules') ?? missing('rules'), mode, options.compat)
   const variables = readVariables(optionFields.vars, mode)
+  const mediaType = octetTextAt(optionFields, 'mediaType')
   const chunks = (listAt(fields, 'chunks') ?? missing('chunks')).map((chunk, index) =>
     encodeLatin1(octetText(chunk, `chunks[${index}]`)),
   )
@@ -50,7 +52,7 @@ export function answerRewrite(question: unknown): unknown {
         return true
       },
     },
-    variables === undefined ? {} : { variables },
+    { ...(variables === undefined ? {} : { variables }), ...(mediaType === undefined ? {} : { mediaType }) },
   )
   const settle = (): void => {
     emitted.push(piece)
@@ -121,7 +123,11 @@ function readRule(value: unknown, index: number, mode: Mode): Rule {
   const { rule } = parsed
   const read = (text: string, field: string): string =>
     ruleText(octetText(text, `rules[${index}].${field}`), mode, index, field)
-  if ('domain' in rule) return { ...rule, domain: read(rule.domain, 'domain'), to: read(rule.to, 'to') }
+  // Host names are characters in both modes.
+  const readHost = (text: string, field: string): string =>
+    ruleText(octetText(text, `rules[${index}].${field}`), 'text', index, field)
+  if ('domain' in rule) return { ...rule, domain: readHost(rule.domain, 'domain'), to: readHost(rule.to, 'to') }
+  if ('insert' in rule) return { ...rule, at: read(rule.at, 'at'), with: read(rule.with, 'with') }
   const flags = flagsOf(value)
   const own = flags === '' ? {} : { flags }
   if ('text' in rule) return { ...rule, ...own, text: read(rule.text, 'text'), with: read(rule.with, 'with') }

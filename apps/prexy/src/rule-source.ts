@@ -88,13 +88,19 @@ export function compileRuleList(
  * configuration has no flag `g`: `once` says how often, in every mode.
  */
 function toEngineRules(rules: readonly ConfigRule[], options: RewriteOptions): readonly Rule[] {
-  const explicit = options.compat === 'nginx' ? rules.map((rule) => ({ once: false, ...rule })) : rules
+  const explicit = options.compat === 'nginx' ? rules.map(withoutDefaultOnce) : rules
   if (resolveOptions(options).mode !== 'octet') return explicit
   return explicit.map((rule) => {
     if ('text' in rule) return { ...rule, text: octets(rule.text), with: octets(rule.with) }
     if ('regex' in rule) return { ...rule, regex: octets(rule.regex), with: octets(rule.with) }
+    if ('insert' in rule) return { ...rule, at: octets(rule.at), with: octets(rule.with) }
     return rule
   })
+}
+
+/** Insert rules are no matter of replace_filter and keep their default. */
+function withoutDefaultOnce(rule: ConfigRule): ConfigRule {
+  return 'insert' in rule ? rule : { once: false, ...rule }
 }
 
 function octets(text: string): string {

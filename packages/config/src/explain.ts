@@ -34,6 +34,7 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
       return explainUnion(at, value, path)
     case 'unrecognized_keys': {
       // A union whose other members are out of the question hands on what the remaining one says.
+      if (at === ruleSchema && issue.keys.some(isRuleKind)) return explainRule(value, path)
       const mapping = at === ruleSchema ? schemaOfRule(value) : at
       const known = mapping instanceof z.ZodObject ? Object.keys(mapping.shape) : []
       return issue.keys.map((key) => {
@@ -43,6 +44,10 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
         else if (meant !== undefined) hint = suggestion(meant)
         return { path: [...path, key], atKey: true, message: 'unknown key', hint, meant }
       })
+    }
+    case 'invalid_key': {
+      const [message, hint] = splitHint(issue.issues[0].message)
+      return [{ path, atKey: true, message: `${shown(path.at(-1))} ${message}`, hint, meant: undefined }]
     }
     case 'invalid_type': {
       const wanted = nounFor(issue.expected)
@@ -163,6 +168,7 @@ function schemaAt(root: Schema, path: readonly PropertyKey[], rootValue: unknown
       const shape: Readonly<Record<PropertyKey, Schema>> = schema.shape
       schema = Object.hasOwn(shape, step) ? shape[step] : undefined
     } else if (schema instanceof z.ZodArray) schema = schema.element
+    else if (schema instanceof z.ZodRecord) schema = schema.valueType
     else return undefined
     if (schema === undefined) return undefined
     schema = unwrapped(schema)

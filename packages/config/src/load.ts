@@ -14,6 +14,7 @@ import { type ConfigPath, type ConfigProblem, formatPath, sortProblems } from '.
 import {
   type OneOrMore,
   type RawDomainRule,
+  type RawInsertRule,
   type RawRegexRule,
   type RawRule,
   type RawTextRule,
@@ -26,6 +27,8 @@ interface Conditions {
   readonly types?: readonly string[]
   readonly paths?: readonly string[]
   readonly status?: readonly (number | string)[]
+  readonly methods?: readonly string[]
+  readonly hosts?: readonly string[]
 }
 
 /** A rule as a file has it, with every condition as a list. */
@@ -33,6 +36,7 @@ export type ConfigRule = (
   | Omit<RawTextRule, keyof Conditions>
   | Omit<RawRegexRule, keyof Conditions>
   | Omit<RawDomainRule, keyof Conditions>
+  | Omit<RawInsertRule, keyof Conditions>
 ) &
   Conditions
 
@@ -159,9 +163,11 @@ export function parseRule(
 
 /** A well-formed rule with its conditions as lists. */
 function normalizeRule(raw: RawRule): ConfigRule {
-  const { types, paths, status, ...rest } = raw
+  const { types, paths, status, methods, hosts, ...rest } = raw
   return {
     ...rest,
+    ...(methods === undefined ? {} : { methods: listOf(methods) }),
+    ...(hosts === undefined ? {} : { hosts: listOf(hosts) }),
     ...(types === undefined ? {} : { types: listOf(types) }),
     ...(paths === undefined ? {} : { paths: listOf(paths) }),
     ...(status === undefined ? {} : { status: listOf(status) }),

@@ -6,14 +6,21 @@ interface RawConditions {
   readonly types?: OneOrMore<string>
   readonly paths?: OneOrMore<string>
   readonly status?: OneOrMore<number | string>
+  readonly methods?: OneOrMore<string>
+  readonly hosts?: OneOrMore<string>
+  readonly requestHeaders?: RawHeaderConditions
+  readonly responseHeaders?: RawHeaderConditions
   readonly once?: boolean
   readonly max?: number
 }
+
+type RawHeaderConditions = Readonly<Record<string, boolean | OneOrMore<string>>>
 
 export interface RawTextRule extends RawConditions {
   readonly text: string
   readonly with: string
   readonly flags?: string
+  readonly keepCase?: boolean
 }
 
 export interface RawRegexRule extends RawConditions {
@@ -28,7 +35,13 @@ export interface RawDomainRule extends RawConditions {
   readonly subdomains?: 'ignore' | 'keep' | 'map'
 }
 
-export type RawRule = RawTextRule | RawRegexRule | RawDomainRule
+export interface RawInsertRule extends RawConditions {
+  readonly insert: 'before' | 'after' | 'replace'
+  readonly at: string
+  readonly with: string
+}
+
+export type RawRule = RawTextRule | RawRegexRule | RawDomainRule | RawInsertRule
 
 export type OneOrMore<T> = T | readonly T[]
 
@@ -57,6 +70,24 @@ export function oneOrMore<T>(item: z.ZodType<T>): z.ZodType<OneOrMore<T>> {
   return z.union([item, z.array(item).min(1).readonly()])
 }
 
+const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'is no method; write it in capitals, like GET')
+
+const hostPattern = z
+  .string()
+  .regex(
+    /^(\*\.)?[A-Za-z0-9_.-]+$/,
+    'is no host name; write it like www.example.org or *.example.org, without scheme and port, and ü as xn--',
+  )
+
+const fieldName = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is no name of a header field; write it like Cookie or X-Beta')
+
+const headerConditions: z.ZodType<RawHeaderConditions> = z.record(
+  fieldName,
+  z.union([z.boolean(), z.string(), z.array(z.string()).min(1).readonly()]),
+)
+
 const conditionsAndLimits = {
   types: oneOrMore(mediaType)
     .exactOptional()
@@ -74,6 +105,24 @@ const conditionsAndLimits = {
   status: oneOrMore(statusCode)
     .exactOptional()
     .describe('Status codes that the rule applies to, `404`, or classes of them, `2xx`.'),
+  methods: oneOrMore(method)
+    .exactOptional()
+    .describe('Methods of the requests that the rule applies to; `GET` stands for HEAD, too.'),
+  hosts: oneOrMore(hostPattern)
+    .exactOptional()
+    .describe(
+      'Host names that clients ask for, without port: `www.example.org`, or `*.example.org` for every name below it.',
+    ),
+  requestHeaders: headerConditions
+    .exactOptional()
+    .describe(
+      'Header fields of the request, by name; all must hold. `true` says that the field is there, `false` that it is ' +
+        'not; a text is what its value must be, in any letter case, `*` for any characters; a list is one of them. ' +
+        'Caches are told of them in Vary, and such responses lose their ETag and Last-Modified.',
+    ),
+  responseHeaders: headerConditions
+    .exactOptional()
+    .describe('Header fields of the response, as the upstream sent it, in the same form.'),
   once: z
     .boolean()
     .exactOptional()
@@ -100,6 +149,13 @@ const textRuleSchema: z.ZodType<RawTextRule> = z
       .regex(/^[i\s]*$/, 'has a flag that text rules do not know; they know i only')
       .exactOptional()
       .describe('`i` finds the text in any letter case.'),
+    keepCase: z
+      .boolean()
+      .exactOptional()
+      .describe(
+        '`true` finds the text in any letter case and writes the new one in the same: under `text: acme`, ' +
+          '`with: zenith`, `Acme ACME acme` becomes `Zenith ZENITH zenith`.',
+      ),
     ...conditionsAndLimits,
   })
   .refine((rule) => rule.once === undefined || rule.max === undefined, onceOrMax)
@@ -112,7 +168,7 @@ const regexRuleSchema: z.ZodType<RawRegexRule> = z
     ),
     with: ruleText.describe(
       'What to write instead: `$1` or `${1}` is what the first group matched, `${name}` a named group or a variable, ' +
-        '`$&` the whole match, `$$` a dollar sign.',
+        '`$&` the whole match, `$$` a dollar sign; filters follow a bar, `${1|upper}`.',
     ),
     flags: z
       .string()
@@ -131,7 +187,7 @@ const domainRuleSchema: z.ZodType<RawDomainRule> = z
   .strictObject({
     domain: hostName.describe(
       'A host name to look for in every form that pages write: bare, in URLs with any scheme or none, with JSON and ' +
-        'percent encoding, in any letter case; whole labels only.',
+        'percent encoding, in any letter case, with letters beyond ASCII and as xn--; whole labels only.',
     ),
     to: hostName.describe('The host name to write instead, in the same form.'),
     subdomains: z
@@ -146,14 +202,43 @@ const domainRuleSchema: z.ZodType<RawDomainRule> = z
   .refine((rule) => rule.once === undefined || rule.max === undefined, onceOrMax)
   .describe('One host name for another.')
 
+const insertRuleSchema: z.ZodType<RawInsertRule> = z
+  .strictObject({
+    insert: z
+      .enum(['before', 'after', 'replace'])
+      .describe('Where the snippet goes: before the tag, after it, or in its place.'),
+    at: z
+      .string()
+      .regex(
+        /^<\/?[A-Za-z][^\t\n\f\r />]*[\t\n\f\r ]*>$/,
+        'is no tag; write it without attributes, like </head> or <body>',
+      )
+      .describe(
+        'The tag, `<body>` or `</head>`; it is found with any attributes and in any letter case, in comments and ' +
+          'scripts, too.',
+      ),
+    with: ruleText.describe('The snippet. No character in it is special.'),
+    ...conditionsAndLimits,
+  })
+  .refine((rule) => rule.once === undefined || rule.max === undefined, onceOrMax)
+  .describe(
+    'A snippet at a tag, once unless `once: false` or `max` say otherwise. Without `types` it applies to HTML and XHTML.',
+  )
+
 /** The field that tells a rule's kind, and what the rest then looks like. */
-export const RULE_KINDS: Readonly<Record<'text' | 'regex' | 'domain', z.ZodType<RawRule>>> = {
+export const RULE_KINDS: Readonly<Record<'text' | 'regex' | 'domain' | 'insert', z.ZodType<RawRule>>> = {
   text: textRuleSchema,
   regex: regexRuleSchema,
   domain: domainRuleSchema,
+  insert: insertRuleSchema,
 }
 
-export const ruleSchema: z.ZodType<RawRule> = z.union([textRuleSchema, regexRuleSchema, domainRuleSchema])
+export const ruleSchema: z.ZodType<RawRule> = z.union([
+  textRuleSchema,
+  regexRuleSchema,
+  domainRuleSchema,
+  insertRuleSchema,
+])
 
 /** A rules file: the list that `rules` takes. */
 export const ruleListSchema: z.ZodType<readonly RawRule[]> = z

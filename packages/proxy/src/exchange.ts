@@ -21,6 +21,7 @@ import type { AnswerInit } from './answer.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat } from './request-edits.ts'
+import { requestVariables } from './request-variables.ts'
 import type { OutputFraming, ResponseOutput } from './response-output.ts'
 import { RewriteBody, type RewriteBodyHost } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
@@ -281,24 +282,12 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     this.#body = new RewriteBody(this, this.#client.output, {
       rules,
       decision,
-      variables: route.usesVariables ? this.#variables(head) : undefined,
+      variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
+      mediaType: fieldValue(head.fields, 'content-type'),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),
     })
-  }
-
-  #variables(head: ResponseHead): Readonly<Record<string, string>> {
-    const { authority, method, path } = this.request
-    const query = path.indexOf('?')
-    return {
-      host: authority ?? '',
-      scheme: 'http',
-      method,
-      path: query === -1 ? path : path.slice(0, query),
-      query: query === -1 ? '' : path.slice(query + 1),
-      status: String(head.status),
-    }
   }
 
   /** RFC 9110 §6.5.1: trailers that nobody asked for may get lost. */

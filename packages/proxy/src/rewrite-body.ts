@@ -39,7 +39,9 @@ export interface RewriteBodyHost {
 export interface RewriteBodyInit {
   readonly rules: RuleSet
   readonly decision: Extract<GateDecision, { readonly action: 'rewrite' }>
-  readonly variables: Readonly<Record<string, string>> | undefined
+  readonly variables: Readonly<Record<string, string>>
+  /** The response's Content-Type. */
+  readonly mediaType: string | undefined
   readonly maxDecodedBytes: number
   readonly onError: (error: Error) => void
   /** Whether the client wants trailers. */
@@ -86,10 +88,11 @@ export class RewriteBody {
     this.#output = output
     this.#init = init
     this.#coded = init.decision.decode === 'identity' ? undefined : []
-    const rewriterInit: RewriterInit =
-      init.variables === undefined
-        ? { active: init.decision.active }
-        : { active: init.decision.active, variables: init.variables }
+    const rewriterInit: RewriterInit = {
+      active: init.decision.active,
+      variables: init.variables,
+      ...(init.mediaType === undefined ? {} : { mediaType: init.mediaType }),
+    }
     this.#rewriter = init.rules.createRewriter({ write: (piece) => this.#rewritten(piece) }, rewriterInit)
     output.preferLength()
   }

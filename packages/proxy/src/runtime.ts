@@ -1,13 +1,14 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
 import { parseAuthority } from '@prexy/http/authority'
-import { type ConditionSet, prepareConditions, rulesForPath } from '@prexy/http/conditions'
+import { type ConditionSet, prepareConditions, requestFieldNames, rulesForPath } from '@prexy/http/conditions'
 import type { GateRoute } from '@prexy/http/gate-route'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { TimerWheel } from '@prexy/net/timer-wheel'
-import { DEFAULT_TYPES } from '@prexy/rewrite/rules'
+import { typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
+import { requestFieldsOf } from './request-variables.ts'
 import type { Phase } from './phases.ts'
 import {
   DEFAULT_LIMITS,
@@ -30,8 +31,6 @@ export interface Route {
   readonly rules: RuleSet | undefined
   readonly gate: GateRoute
   readonly preserveHost: boolean
-  /** Whether a template may ask for request variables. */
-  readonly usesVariables: boolean
 }
 
 /** What all exchanges of one running proxy share. */
@@ -66,21 +65,8 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
     pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
     rules: route.rules,
-    gate: {
-      conditions: prepareConditions(
-        (route.rules?.rules ?? []).map(({ types, paths, status }) => ({
-          types: types ?? DEFAULT_TYPES,
-          paths,
-          status,
-        })),
-      ),
-      ruleSetHash: route.rules?.hash ?? '',
-      ignoreNoTransform: route.ignoreNoTransform ?? false,
-      lastModified: route.lastModified ?? { kind: 'remove' },
-      codings: CONTENT_CODINGS,
-    },
+    gate: makeGateRoute(route),
     preserveHost: route.preserveHost ?? false,
-    usesVariables: route.rules?.rules.some((rule) => 'with' in rule && rule.with.includes('${')) ?? false,
   })
   return {
     routes: config.routes.map(makeRoute),
@@ -97,6 +83,20 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     lastExchangeId: 0,
     lastConnectionId: 0,
     draining: false,
+  }
+}
+
+function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig): GateRoute {
+  const conditions = prepareConditions((rules?.rules ?? []).map((rule) => ({ ...rule, types: typesOf(rule) })))
+  const variables = rules?.variables ?? []
+  return {
+    conditions,
+    ruleSetHash: rules?.hash ?? '',
+    ignoreNoTransform: ignoreNoTransform ?? false,
+    lastModified: lastModified ?? { kind: 'remove' },
+    variesBy: [...new Set([...requestFieldNames(conditions), ...requestFieldsOf(variables)])],
+    alwaysNew: variables.includes('time'),
+    codings: CONTENT_CODINGS,
   }
 }
 

@@ -6,7 +6,7 @@ export type Priority = 'first' | 'longest'
 /** What happens when a body would hold more than `maxHeldBytes`. */
 export type OverflowPolicy = 'skip' | 'passthrough' | 'abort'
 
-/** Decided once per response, before its body. An absent condition holds for every response. */
+/** Decided by the proxy, once per response, before its body. An absent condition holds for every response. */
 export interface RuleConditions {
   /**
    * Media types without parameters, compared caseless: `text/html`, `text/*`, or `*` for any and for a missing type.
@@ -17,7 +17,21 @@ export interface RuleConditions {
   readonly paths?: readonly string[]
   /** Status codes, `200`, or classes, `'2xx'`; any may match. */
   readonly status?: readonly (number | string)[]
+  /** `GET` stands for HEAD, too. */
+  readonly methods?: readonly string[]
+  /** Names that clients ask for, without port, exact or `*.example.org` for every name below; ignoring case. */
+  readonly hosts?: readonly string[]
+  /** By field name, ignoring case; all must hold. */
+  readonly requestHeaders?: HeaderConditions
+  /** Of the response as the upstream sent it. */
+  readonly responseHeaders?: HeaderConditions
 }
+
+/**
+ * `true`: the field is there; `false`: it is not; text: its value is that, ignoring case, where `*` stands for any
+ * characters; a list: one of them.
+ */
+export type HeaderConditions = Readonly<Record<string, boolean | string | readonly string[]>>
 
 export interface RuleLimits {
   /** Matches per body after which the rule is spent. `once: true` is `max: 1`. */
