@@ -4,7 +4,13 @@ import { type Node, type ParsedPattern, PatternError } from '@prexy/regex/ast'
 import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
 import { parsePattern } from '@prexy/regex/parse'
 import type { RuleSource } from '@prexy/regex/program'
-import { type CacheLimits, DEFAULT_CACHE_LIMITS, Tokenizer, type TokenizerRule } from '@prexy/regex/tokenizer'
+import {
+  type CacheLimits,
+  DEFAULT_CACHE_LIMITS,
+  Tokenizer,
+  type TokenizerOptions,
+  type TokenizerRule,
+} from '@prexy/regex/tokenizer'
 import { findUnbounded } from '@prexy/regex/unbounded'
 import { asciiCaseClosure, unicodeCaseClosure } from '@prexy/regex/unicode'
 import { domainNode, domainTemplate } from './domain.ts'
@@ -59,16 +65,7 @@ export function compileRuleSet(
 ): RuleSet {
   const settings = resolveOptions(options)
   const compiled = compileRules(rules, settings)
-  const tokenizer = new Tokenizer(
-    compiled.map(toTokenizerRule),
-    {
-      priority: settings.priority,
-      nginx: settings.compat === 'nginx',
-      maxHeldBytes: settings.maxHeldBytes,
-      overflow: settings.overflow,
-    },
-    cacheLimits,
-  )
+  const tokenizer = new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(settings), cacheLimits)
   let unbounded: readonly UnboundedRule[] | undefined
   return {
     rules,
@@ -120,7 +117,11 @@ export function resolveOptions(options: RuleSetOptions): Settings {
   }
 }
 
-function toTokenizerRule(rule: CompiledRule): TokenizerRule {
+export function tokenizerOptions({ priority, compat, maxHeldBytes, overflow }: Settings): TokenizerOptions {
+  return { priority, nginx: compat === 'nginx', maxHeldBytes, overflow }
+}
+
+export function toTokenizerRule(rule: CompiledRule): TokenizerRule {
   return {
     ...rule.source,
     usesSpan: rule.template.usesSpan,
