@@ -1,5 +1,5 @@
 /** Bench results: printed for a person, and kept as dated CSV with the machine and its load. */
-import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { cpus, loadavg, release } from 'node:os'
 import { join } from 'node:path'
 
@@ -24,6 +24,7 @@ const HEADER = 'time,definition,subject,runtime,value,unit,load,machine\n'
 export function appendRecord(folder: string, definition: string, results: readonly Result[]): string {
   const time = new Date().toISOString()
   const path = join(folder, `${time.slice(0, 10)}-${definition}.csv`)
+  mkdirSync(folder, { recursive: true })
   if (!existsSync(path)) writeFileSync(path, HEADER)
   for (const { subject, runtime, value, unit, load } of results) {
     const fields = [time, definition, subject, runtime, value.toFixed(1), unit, load.toFixed(2), describeMachine()]
