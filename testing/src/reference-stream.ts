@@ -8,7 +8,8 @@
  *   captures too. Settled tokens are what must have gone out; E is the end of the last one.
  * - *held*: the number of octets i with E <= i < n that some T(c) copies, or covers with a match whose replacement
  *   prints `$&` or a group, or with a token that a spent rule keeps.
- * - *pending*: the number of matches of T(empty) that are not settled, that is, that some T(c) lacks.
+ * - *pending*: the number of matches of T(empty) that are not settled, that is, that some T(c) lacks. Whether one that
+ *   ends with the prefix and looks ahead is complete before its next byte is open: `waiting` counts those.
  *
  * Several unfinished ways may together cover every continuation though none does so alone (`a\z|a(?s:.)` after `a`).
  * An engine that looks at its ways one by one cannot see that, and the rules allow it to hold more there. Continuations
@@ -51,6 +52,7 @@ export interface Outlook {
   readonly held: readonly boolean[]
   readonly heldBytes: number
   readonly pending: number
+  readonly waiting: number
 }
 
 export interface OutlookRange {
@@ -113,14 +115,35 @@ function createSummary(reference: Reference, prefix: Body, now: readonly Token[]
       const last = settled.at(-1)
       const settledEnd = last === undefined ? state.from : tokenEnd(last)
       const held = isNeeded.slice(settledEnd)
+      const pending = now.slice(common).filter((token) => token.kind === 'match')
+      const waiting = pending.filter(
+        (token) => token.end === prefix.length && looksAhead(reference.rules[token.rule].root),
+      )
       return {
         settled,
         settledEnd,
         held,
         heldBytes: held.filter((isHeld) => isHeld).length,
-        pending: now.slice(common).filter((token) => token.kind === 'match').length,
+        pending: pending.length,
+        waiting: waiting.length,
       }
     },
+  }
+}
+
+/** Whether some assertion of a pattern depends on what follows. */
+function looksAhead(node: Node): boolean {
+  switch (node.kind) {
+    case 'assert':
+      return node.assertion !== 'textStart'
+    case 'concat':
+    case 'alternate':
+      return node.nodes.some(looksAhead)
+    case 'repeat':
+    case 'capture':
+      return looksAhead(node.node)
+    default:
+      return false
   }
 }
 
@@ -205,7 +228,7 @@ export function continuationsOf(reference: Reference, prefix: Body, budget: numb
 
 /** Ends of texts that rules match, longer than `length` octets; more of each length when the budget is larger. */
 function endingsOf(reference: Reference, length: number, budget: number): Body[] {
-  const perLength = budget < 200 ? 1 : 4
+  const perLength = budget < 200 ? 1 : budget < 1_000 ? 4 : 32
   return reference.rules.flatMap((rule) => {
     const byLength = new Map<number, Map<string, Body>>()
     for (const word of wordsOf(rule.root, reference.options.mode)) {
@@ -220,7 +243,7 @@ function endingsOf(reference: Reference, length: number, budget: number): Body[]
   })
 }
 
-const MAX_WORDS_PER_NODE = 12
+const MAX_WORDS_PER_NODE = 24
 const MAX_TAILS = 12
 
 /** Some texts that a pattern matches when its assertions hold, the plainest first. */
@@ -261,7 +284,7 @@ function takeInTurn(lists: readonly (readonly Body[])[]): Body[] {
 }
 
 function joinWords(heads: readonly Body[], tails: readonly Body[]): Body[] {
-  return heads.flatMap((head) => tails.map((tail) => [...head, ...tail])).slice(0, MAX_WORDS_PER_NODE)
+  return takeInTurn(heads.map((head) => tails.map((tail) => [...head, ...tail])))
 }
 
 /** What completes a character that the end of the prefix has begun. */
@@ -376,7 +399,7 @@ export function streamReference(
       if (!mayExceed(reference, body.slice(0, at + 1), state, options.maxHeldBytes)) continue
       const before = { state, output: [...output], hits: [...hits] }
       const { least, most } = outlookAt(at + 1)
-      const exceeds = least.heldBytes + least.pending > options.maxHeldBytes
+      const exceeds = least.heldBytes + least.pending - least.waiting > options.maxHeldBytes
       if (exceeds !== most.heldBytes + most.pending > options.maxHeldBytes) isUndecided = true
       if (!exceeds) continue
       // What only the byte that exceeds the limit would settle does not count: that byte is not looked at yet.
