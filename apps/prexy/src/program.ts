@@ -210,6 +210,44 @@ function addDebugCommands(program: Command): void {
     ])
     await answerLines(process.stdin, process.stdout, answerRewrite, errorAnswer)
   })
+  addExplainCommands(debug)
+}
+
+/** Beside the drivers, for people: what the engine makes of rules. */
+function addExplainCommands(debug: Command): void {
+  const pattern = subcommand(debug, 'pattern', 'What rules are compiled to: tree, program, automaton, prefilter')
+  const described = addRuleOptions(pattern, '')
+  addRewriteOptions(pattern)
+  addExamples(pattern, [['', "prexy debug pattern --regex '<title>([^<]*)</title>' --with '$1' --domain a.example"]])
+  addNotes(pattern, 'A rule without --with deletes what it matches.')
+  pattern.action(async (flags: RewriteFlags) => {
+    described.finish()
+    if (described.entries.length === 0) throw new CommandError("no rules; add --regex 'a+b', or --rules rules.yaml")
+    const { describeEntries } = await import('./debug-pattern.ts')
+    process.stdout.write(await describeEntries(described.entries, rewriteOptions(flags)))
+  })
+  const trace = subcommand(
+    debug,
+    'trace',
+    'A text read byte by byte: state, open matches, held bytes, output',
+  ).argument('[text]', 'the text; without it, standard input')
+  const traced = addRuleOptions(trace, '')
+  addRewriteOptions(trace)
+  addExamples(trace, [['', "prexy debug trace --text abce --with X --text b --with Y 'abcd'"]])
+  addNotes(
+    trace,
+    'A rule without --with deletes what it matches. States are numbered as they are met. "open 3: rule 1" is a match of\n' +
+      'rule 1 that began at byte 3 and is not over, "open 3" one that only waits for what follows; "found" is a whole match,\n' +
+      'which a better one may still undo.',
+  )
+  trace.action(async (text: string | undefined, flags: RewriteFlags) => {
+    traced.finish()
+    if (traced.entries.length === 0)
+      throw new CommandError("no rules; add --regex 'a+b' --with c, or --rules rules.yaml")
+    const { readTraced, traceEntries } = await import('./debug-trace.ts')
+    const body = text === undefined ? await readTraced(process.stdin) : new TextEncoder().encode(text)
+    process.stdout.write(await traceEntries(traced.entries, rewriteOptions(flags), body))
+  })
 }
 
 const DRIVER_NOTES =

@@ -26,6 +26,12 @@ export type RuleEntry =
 /** Collects rule options while commander parses; options are seen in the order of the command line. */
 export class RuleCollector {
   readonly entries: RuleEntry[] = []
+  /** What a rule without `--with` writes; undefined: it must have one. */
+  readonly #defaultWith: string | undefined
+
+  constructor(defaultWith?: string) {
+    this.#defaultWith = defaultWith
+  }
 
   begin(kind: OptionRule['kind'], pattern: string): void {
     this.finish()
@@ -60,6 +66,7 @@ export class RuleCollector {
   /** Call when the command line is read: the last rule must be whole, too. */
   finish(): void {
     const last = this.entries.at(-1)
+    if (last?.kind === 'rule') last.rule.with ??= this.#defaultWith
     if (last?.kind === 'rule' && last.rule.with === undefined) {
       throw new CommandError(
         `--${last.rule.kind} ${last.rule.pattern} has no --with; add --with and the new text, '' to delete`,
@@ -68,9 +75,12 @@ export class RuleCollector {
   }
 }
 
-/** Adds the rule options to a command and returns what will collect them. */
-export function addRuleOptions(command: Command): RuleCollector {
-  const rules = new RuleCollector()
+/**
+ * Adds the rule options to a command and returns what will collect them. `defaultWith` is what a rule without `--with`
+ * writes; without it every rule must have one.
+ */
+export function addRuleOptions(command: Command, defaultWith?: string): RuleCollector {
+  const rules = new RuleCollector(defaultWith)
   const add = (flags: string, description: string, take: (value: string) => void): void => {
     const option = new Option(flags, description).helpGroup(RULES_HEADING)
     command.addOption(option)

@@ -9,7 +9,7 @@ import { type CompiledRule, compileRules, tokenizerOptions, toTokenizerRule } fr
 import type { Rule } from './rules.ts'
 
 /** Instructions of one rule that are written out. */
-const MAX_LISTED_INSTRUCTIONS = 400
+const MAX_LISTED_INSTRUCTIONS = 48
 /** Lines of one rule's tree that are written out. */
 const MAX_TREE_LINES = 400
 /** States that are looked for; a rule set may have more than memory has room for. */
@@ -36,7 +36,7 @@ function describeRule(rule: Rule, compiled: CompiledRule, index: number): readon
     `  program: ${counted(instructions.length, 'instruction')}, begins at ${starts[0]}`,
     ...cut(listing, MAX_LISTED_INSTRUCTIONS),
     `  replacement: ${replacementText(compiled)}`,
-    `  held: ${unbounded === undefined ? 'no more than its longest match' : `without bound: ${unbounded}`}`,
+    `  held: ${unbounded === undefined ? 'never without bound' : `without bound: ${unbounded}`}`,
     '',
   ]
 }

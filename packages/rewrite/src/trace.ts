@@ -28,7 +28,7 @@ export interface TraceRow {
   readonly byte: number | undefined
   /** The state after the byte, numbered as they are met; undefined at the end. */
   readonly state: number | undefined
-  /** Where a match that is still open may have begun, and by which rules, best first. */
+  /** Where a match that is still open may have begun, and by which rules, best first; none while what follows decides. */
   readonly open: readonly { readonly at: number; readonly rules: readonly number[] }[]
   /** Matches that were completed here; a later row may take them back. */
   readonly found: readonly {
@@ -46,7 +46,10 @@ export interface TraceRow {
 export function traceBody(set: RuleSet, body: Uint8Array): readonly TraceRow[] {
   const compiled = compileRules(set.rules, set.options)
   const { automaton } = new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(set.options))
-  const walk = new SpineWalk(automaton)
+  const isMarked = set.options.mode === 'text' && BYTE_ORDER_MARK.every((byte, at) => body[at] === byte)
+  // A byte order mark is no part of what rules see.
+  const from = isMarked ? BYTE_ORDER_MARK.length : 0
+  const walk = new SpineWalk(automaton, from)
   let output: number[] = []
   const rewriter = set.createRewriter({
     write(chunk) {
@@ -70,12 +73,14 @@ export function traceBody(set: RuleSet, body: Uint8Array): readonly TraceRow[] {
   addRow(0, undefined, walk.begin(), false)
   body.forEach((byte, at) => {
     rewriter.write(body.subarray(at, at + 1))
-    addRow(at, byte, walk.read(byte), false)
+    addRow(at, byte, at < from ? [] : walk.read(byte), false)
   })
   rewriter.end()
   addRow(body.length, undefined, walk.end(), true)
   return rows
 }
+
+const BYTE_ORDER_MARK: readonly number[] = [0xef, 0xbb, 0xbf]
 
 type Found = TraceRow['found'][number]
 
@@ -92,10 +97,12 @@ class SpineWalk {
   private state: State | undefined = undefined
   private nodes: readonly Node[] = []
   private edges: readonly Found[] = []
-  private position = 0
+  private position: number
 
-  constructor(automaton: Automaton) {
+  /** `position`: where in the body the text begins. */
+  constructor(automaton: Automaton, position: number) {
     this.automaton = automaton
+    this.position = position
   }
 
   /** Matches that are complete at the start. */
@@ -125,11 +132,13 @@ class SpineWalk {
   }
 
   open(): TraceRow['open'] {
-    const { ruleOf } = this.automaton.program
+    const { program, ruleCount } = this.automaton
+    // Threads beyond the program wait for what comes next, and beyond the rules a character is copied as a whole.
+    const rulesOf = (threads: Int32Array): number[] =>
+      Array.from(threads, (thread) => program.ruleOf[thread] ?? ruleCount).filter((rule) => rule < ruleCount)
     return (this.state?.groups ?? []).map(({ threads }, index) => ({
       at: this.nodes[index].at,
-      // Threads beyond the program wait for what comes next; which rule's they are only the automaton knows.
-      rules: [...new Set(Array.from(threads).flatMap((thread) => (thread < ruleOf.length ? [ruleOf[thread]] : [])))],
+      rules: [...new Set(rulesOf(threads))],
     }))
   }
 
