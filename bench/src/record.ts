@@ -47,7 +47,8 @@ export function summarize(results: readonly Result[]): string {
   }
   const lines = [...groups].map(([key, group]) => {
     const values = group.map(({ value }) => value).sort((a, b) => a - b)
-    const [low, median, high] = [values[0], values[values.length >> 1], values[values.length - 1]]
+    const [low, high] = [values[0], values[values.length - 1]]
+    const median = (values[(values.length - 1) >> 1] + values[values.length >> 1]) / 2
     return `${key} ${median.toFixed(1).padStart(9)} ${group[0].unit}   (${low.toFixed(1)} to ${high.toFixed(1)}, ${values.length} samples)`
   })
   return `${lines.join('\n')}\n`
