@@ -1,9 +1,10 @@
+import { decodeUtf8, encodeUtf8 } from '@prexy/bytes/utf8'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodePunycode, encodePunycode, parseHostName } from '../src/host-name.ts'
 import { compileRuleSet } from '../src/rule-set.ts'
 import { type DomainRule, RuleSetError } from '../src/rules.ts'
-import { rewriteText } from './every-split.ts'
+import { rewriteBytes, rewriteText } from './every-split.ts'
 
 const compile = (rule: Partial<DomainRule> = {}): ReturnType<typeof compileRuleSet> =>
   compileRuleSet([{ domain: 'a.example', to: 'b.test', ...rule }])
@@ -86,6 +87,56 @@ describe('names below it', () => {
     ['map', 'b.test b.test b.test x..a.example %2Fb.test nota.example x.nota.example'],
   ])('%s', (subdomains, expected) => {
     expect(rewriteText(compile({ ...(subdomains === undefined ? {} : { subdomains }) }), body)).toBe(expected)
+  })
+})
+
+describe('whole names and nothing else, whatever is around', () => {
+  const label = '[A-Za-z0-9_-]'
+  const name = `a\\.ex(?!${label}|\\.${label})`
+  const oracles: readonly (readonly [NonNullable<DomainRule['subdomains']>, RegExp])[] = [
+    ['ignore', new RegExp(`(?<![A-Za-z0-9_.-])${name}`, 'gi')],
+    ['keep', new RegExp(`(?<=^|[^A-Za-z0-9_.-]|${label}\\.)${name}`, 'gis')],
+    ['map', new RegExp(`(?<![A-Za-z0-9_.-])(?:${label}+\\.)*${name}`, 'gi')],
+  ]
+  test.each(oracles)('%s', (subdomains, oracle) => {
+    const set = compileRuleSet([{ domain: 'a.ex', to: 'B', subdomains }])
+    const piece = fc.constantFrom(
+      'a.ex',
+      'A.EX',
+      'a',
+      '.',
+      '-',
+      '_',
+      'x',
+      '/',
+      ' ',
+      ':',
+      '@',
+      'ex',
+      '1',
+      '\n',
+      'ü',
+      '"',
+    )
+    fc.assert(
+      fc.property(fc.array(piece, { maxLength: 9 }), (pieces) => {
+        const body = pieces.join('')
+        const bytes = encodeUtf8(body)
+        const expected = body.replace(oracle, 'B')
+        expect(decodeUtf8(rewriteBytes(set, bytes))).toBe(expected)
+        expect(
+          decodeUtf8(
+            rewriteBytes(
+              set,
+              bytes,
+              {},
+              Array.from(bytes, () => 1),
+            ),
+          ),
+        ).toBe(expected)
+      }),
+      { numRuns: 300 },
+    )
   })
 })
 
