@@ -19,6 +19,7 @@ import {
   MATCH_NEEDS_TEXT,
   OP_EMPTY,
   OP_GROUP,
+  OP_KEEP,
   OP_MATCH,
   type State,
   type Settled,
@@ -39,6 +40,8 @@ export const MAX_STATES_PER_BODY: number = 2_000
 /** A body is processed in pieces of at most this size, so that output leaves and others are served in between. */
 export const PIECE_BYTES: number = 64 * 1024
 const OUT_BYTES = 64 * 1024
+/** Short texts are copied in whole vectors, past their end. */
+const COPY_SLACK_BYTES = 16
 const PAGE_BYTES = 65_536
 const INITIAL_EDGES = 4_096
 /** The kernel reads an op's operands before it knows how many there are. */
@@ -57,6 +60,12 @@ const EXIT_OUT_FULL = 5
 const EXIT_REPLACE = 6
 const EXIT_START = 8
 const DECIDE_FLAG = 0x40000000
+const SHAPE_SHIFT = 24
+const SHAPE_ENTER = 1
+const SHAPE_LEAVE = 2
+const SHAPE_TAKE = 3
+/** One byte and what a step can add must fit, so that entering a match needs no check. */
+const MIN_SHAPED_LIMIT = 4
 
 // Words of the control block; see kernel/index.ts.
 const POS = 0
@@ -255,7 +264,7 @@ export class Tokenizer {
       [GROUPS, this.allocate(groups)],
       [SCRATCH, this.allocate(groups)],
       [NEW_EDGES, this.allocate(64 * EDGE_WORDS * 4)],
-      [OUT, this.allocate(OUT_BYTES)],
+      [OUT, this.allocate(OUT_BYTES + COPY_SLACK_BYTES)],
       [OUT_CAPACITY, OUT_BYTES],
       [EDGES, this.allocate(INITIAL_EDGES * EDGE_WORDS * 4)],
       [EDGE_CAPACITY, INITIAL_EDGES],
@@ -416,9 +425,19 @@ export class Tokenizer {
   writeRecord(target: number, ops: Int32Array, flag: number): number {
     const record = this.tableAllocate(8 + ops.length * 4 + RECORD_MARGIN_BYTES)
     this.words[record / 4] = target
-    this.words[record / 4 + 1] = ops.length | flag
+    this.words[record / 4 + 1] = ops.length | flag | (this.shapeOf(ops) << SHAPE_SHIFT)
     this.words.set(ops, record / 4 + 2)
     return record
+  }
+
+  /** The shape of a record that the kernel applies without a loop; 0 for none. */
+  private shapeOf(ops: Int32Array): number {
+    // Matches that are counted, and limits below a few bytes, take the general way.
+    if (this.words[COUNTERS] !== 0 || this.options.maxHeldBytes < MIN_SHAPED_LIMIT) return 0
+    if (ops.length === 2 && ops[0] === OP_KEEP && ops[1] === 0) return SHAPE_LEAVE
+    if (ops.length === 7 && ops[0] === OP_MATCH && ops[6] === 0) return SHAPE_TAKE
+    const enters = ops.length === 6 && ops[0] === OP_GROUP && ops[1] === 1 && ops[4] === 1 && ops[5] === 0
+    return enters ? SHAPE_ENTER : 0
   }
 
   /** @internal A record chosen by run-time decisions, from the cache. */

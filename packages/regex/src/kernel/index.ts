@@ -87,6 +87,16 @@ const EDGE_BYTES: usize = 16
 /** Spine entries that one step can append, at most. */
 const MAX_NEW_EDGES: i32 = 16
 const DECIDE_FLAG: i32 = 0x40000000
+const LENGTH_MASK: i32 = 0x00ffffff
+/** Records of the commonest shapes carry it in bits 24 to 27, so that `scan` can apply them without a loop over ops. */
+const SHAPE_SHIFT: i32 = 24
+const SHAPE_MASK: i32 = 15
+/** From no group to one, which begins at the byte just read: `OP_GROUP 1 kind`, `OP_KEEP 1 0`. */
+const SHAPE_ENTER: i32 = 1
+/** The last groups die: `OP_KEEP 0`. */
+const SHAPE_LEAVE: i32 = 2
+/** A match, and no group lives on: `OP_MATCH ...`, `OP_KEEP 0`. */
+const SHAPE_TAKE: i32 = 3
 
 // @ts-ignore: decorator
 @inline
@@ -173,6 +183,47 @@ function scan(): i32 {
           pos++
           continue
         }
+      }
+    }
+    if (cell != -1) {
+      const record: usize = ~cell
+      const shape = (load<i32>(record, 4) >> SHAPE_SHIFT) & SHAPE_MASK
+      if (shape == SHAPE_ENTER) {
+        const groups: usize = cb(GROUPS)
+        store<i32>(groups, pos)
+        store<i32>(groups, cb(EDGE_COUNT), 4)
+        store<i32>(groups, cb(SKIPPED), 8)
+        store<i32>(groups, load<i32>(record, 16), 12)
+        store<i32>(GROUP_COUNT, 1)
+        store<i32>(CHECK_AT, pos + cb(LIMIT))
+        row = load<i32>(record)
+        pos++
+        continue
+      }
+      if (shape == SHAPE_LEAVE) {
+        store<i32>(GROUP_COUNT, 0)
+        row = load<i32>(record)
+        pos++
+        continue
+      }
+      if (shape == SHAPE_TAKE && cb(EDGE_COUNT) - cb(EDGE_BASE) + MAX_NEW_EDGES <= cb(EDGE_CAPACITY)) {
+        const group = <usize>cb(GROUPS) + <usize>load<i32>(record, 12) * GROUP_BYTES
+        const flags = load<i32>(record, 24)
+        const start = load<i32>(group)
+        const stop = pos + 1 - load<i32>(record, 20)
+        const depth = load<i32>(group, 4)
+        const edge = edgeAddress(depth)
+        store<i32>(edge, start)
+        store<i32>(edge, stop, 4)
+        store<i32>(edge, load<i32>(record, 16), 8)
+        store<i32>(edge, flags | (load<i32>(group, 12) << 8), 12)
+        store<i32>(EDGE_COUNT, depth + 1)
+        const skipped = load<i32>(group, 8)
+        store<i32>(SKIPPED, (flags & FLAG_NEEDS_TEXT) == 0 ? skipped + stop - start : skipped)
+        store<i32>(GROUP_COUNT, 0)
+        row = load<i32>(record)
+        pos++
+        continue
       }
     }
     store<i32>(POS, pos)
@@ -281,7 +332,7 @@ export function heldBytes(): i32 {
  */
 export function apply(record: usize, newPos: i32, checked: i32): i32 {
   const target: usize = load<i32>(record)
-  const length = load<i32>(record + 4) & ~DECIDE_FLAG
+  const length = load<i32>(record + 4) & LENGTH_MASK
   const ops = record + 8
   const groups: usize = cb(GROUPS)
   const edgeCapacity = cb(EDGE_CAPACITY)
@@ -341,14 +392,14 @@ export function apply(record: usize, newPos: i32, checked: i32): i32 {
       groupCount = a
       for (let g = 0; g < groupCount; g++) {
         const source = groups + <usize>load<i32>(ops + (<usize>(i + 2 + g) << 2)) * GROUP_BYTES
-        memory.copy(scratch + <usize>g * GROUP_BYTES, source, GROUP_BYTES)
+        v128.store(scratch + <usize>g * GROUP_BYTES, v128.load(source))
       }
       break
     }
   }
   if (length == 0) {
     groupCount = created
-    memory.copy(scratch, groups, <usize>groupCount * GROUP_BYTES)
+    copyEntries(scratch, groups, groupCount)
   }
   const limit = cb(LIMIT)
   let checkAt: i32 = i32.MAX_VALUE
@@ -372,8 +423,8 @@ export function apply(record: usize, newPos: i32, checked: i32): i32 {
       store<i32>(counter, load<i32>(counter) + 1)
     }
   }
-  memory.copy(edgeAddress(base), newEdges, <usize>(edgeCount - base) * EDGE_BYTES)
-  memory.copy(groups, scratch, <usize>groupCount * GROUP_BYTES)
+  if (edgeCount > base) copyEntries(edgeAddress(base), newEdges, edgeCount - base)
+  copyEntries(groups, scratch, groupCount)
   store<i32>(EDGE_COUNT, edgeCount)
   store<i32>(GROUP_COUNT, groupCount)
   store<i32>(SKIPPED, skipped)
@@ -381,6 +432,25 @@ export function apply(record: usize, newPos: i32, checked: i32): i32 {
   store<i32>(POS, newPos)
   store<i32>(CHECK_AT, checkAt)
   return EXIT_DONE
+}
+
+/** Groups and spine entries are 16 bytes each; a call to `memory.copy` costs more than a few of them. */
+function copyEntries(to: usize, from: usize, count: i32): void {
+  for (let i = 0; i < count; i++) v128.store(to + (<usize>i << 4), v128.load(from + (<usize>i << 4)))
+}
+
+/** Texts up to this size are copied in line, up to 15 bytes too far. */
+const MAX_INLINE_COPY: i32 = 256
+
+/** Copies text into the output, whose end has room to spare. */
+// @ts-ignore: decorator
+@inline
+function copyOut(to: usize, from: usize, count: i32): void {
+  if (count > MAX_INLINE_COPY) {
+    memory.copy(to, from, count)
+    return
+  }
+  for (let i = 0; i < count; i += 16) v128.store(to + <usize>i, v128.load(from + <usize>i))
 }
 
 /** Works out what is settled now; to be called before `drain`. */
@@ -423,7 +493,7 @@ export function drain(): i32 {
       }
       let count = upTo - emitted
       if (count > capacity - length) count = capacity - length
-      memory.copy(out + length, bias + emitted, count)
+      copyOut(out + length, bias + emitted, count)
       length += count
       emitted += count
       if (emitted < upTo) {
@@ -443,7 +513,7 @@ export function drain(): i32 {
         exit = EXIT_OUT_FULL
         break
       }
-      memory.copy(out + length, load<i32>(replacements + (<usize>rule << 3)), size)
+      copyOut(out + length, load<i32>(replacements + (<usize>rule << 3)), size)
       length += size
       const hit = hits + (<usize>rule << 2)
       store<i32>(hit, load<i32>(hit) + 1)
