@@ -1,6 +1,7 @@
 /**
  * Rules on the command line: `--text A --with B --regex P --with R --domain a --with b`, in the order they stand, with
- * `--flags`, `--once`, `--max` and `--subdomains` speaking of the rule before them, and `--rules FILE` in between.
+ * `--flags`, `--keep-case`, `--once`, `--max`, `--subdomains` and `--at` speaking of the rule before them, and
+ * `--rules FILE` in between.
  */
 import { type Command, Option } from 'commander'
 import { CommandError } from './exit-codes.ts'
@@ -9,13 +10,16 @@ const RULES_HEADING = 'Rules, applied in one pass; where two match at one place,
 
 /** One rule as the options spell it. */
 export interface OptionRule {
-  readonly kind: 'text' | 'regex' | 'domain'
+  readonly kind: 'text' | 'regex' | 'domain' | 'insert'
+  /** What to look for; of an insert where to put it: `before`, `after` or `replace`. */
   readonly pattern: string
   with: string | undefined
   flags: string | undefined
   once: boolean
   max: number | undefined
   subdomains: string | undefined
+  keepCase: boolean
+  at: string | undefined
 }
 
 /** What the rule options gave, in their order: a rule, or the name of a rules file. */
@@ -43,6 +47,8 @@ export class RuleCollector {
       once: false,
       max: undefined,
       subdomains: undefined,
+      keepCase: false,
+      at: undefined,
     }
     this.entries.push({ kind: 'rule', rule })
   }
@@ -52,11 +58,14 @@ export class RuleCollector {
     this.entries.push({ kind: 'file', path })
   }
 
-  /** The rule that `option` speaks of. */
-  current(option: string): OptionRule {
+  /** The rule that `option` speaks of; with `kind`, one of that kind. */
+  current(option: string, kind?: OptionRule['kind']): OptionRule {
     const last = this.entries.at(-1)
     if (last?.kind !== 'rule')
-      throw new CommandError(`${option} stands alone; put it after the --text, --regex or --domain it is for`)
+      throw new CommandError(`${option} stands alone; put it after the --text, --regex, --domain or --insert it is for`)
+    if (kind !== undefined && last.rule.kind !== kind) {
+      throw new CommandError(`${option} is for --${kind}, not for --${last.rule.kind}`)
+    }
     if (option === '--with' && last.rule.with !== undefined) {
       throw new CommandError(`--${last.rule.kind} ${last.rule.pattern} has two --with; keep one`)
     }
@@ -66,6 +75,9 @@ export class RuleCollector {
   /** Call when the command line is read: the last rule must be whole, too. */
   finish(): void {
     const last = this.entries.at(-1)
+    if (last?.kind === 'rule' && last.rule.kind === 'insert' && last.rule.at === undefined) {
+      throw new CommandError(`--insert ${last.rule.pattern} has no --at; add --at and a tag, like --at '</head>'`)
+    }
     if (last?.kind === 'rule') last.rule.with ??= this.#defaultWith
     if (last?.kind === 'rule' && last.rule.with === undefined) {
       throw new CommandError(
@@ -92,11 +104,20 @@ export function addRuleOptions(command: Command, defaultWith?: string): RuleColl
   add('--domain <host>', 'replace this host name in every form that pages write', (value) =>
     rules.begin('domain', value),
   )
+  add('--insert <where>', 'put a snippet before or after a tag, or replace it, once', (value) =>
+    rules.begin('insert', value),
+  )
+  add('--at <tag>', 'of the --insert before: the tag without attributes, </head> or <body>', (value) => {
+    rules.current('--at', 'insert').at = value
+  })
   add('--with <text>', "what to write instead; after --regex, $1 is the first group ('' deletes)", (value) => {
     rules.current('--with').with = value
   })
   add('--flags <flags>', 'of the rule before: i any case, m lines, s dot takes newlines, x free spacing', (value) => {
     rules.current('--flags').flags = value
+  })
+  add('--keep-case', 'of the --text before: find it in any letter case and write the new text in the same', () => {
+    rules.current('--keep-case', 'text').keepCase = true
   })
   add('--once', 'replace only the first match of the rule before, per body', () => {
     rules.current('--once').once = true
@@ -118,6 +139,8 @@ export function ruleFromOptions(rule: OptionRule): unknown {
   return {
     [rule.kind]: rule.pattern,
     [rule.kind === 'domain' ? 'to' : 'with']: rule.with,
+    ...(rule.at === undefined ? {} : { at: rule.at }),
+    ...(rule.keepCase ? { keepCase: true } : {}),
     ...(rule.flags === undefined ? {} : { flags: rule.flags }),
     ...(rule.once ? { once: true } : {}),
     ...(rule.max === undefined ? {} : { max: rule.max }),

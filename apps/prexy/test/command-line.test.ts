@@ -38,7 +38,10 @@ describe('what is wrong with the command line', () => {
       ['replace', '--text', 'a', '--text', 'b', '--with', 'c'],
       "--text a has no --with; add --with and the new text, '' to delete",
     ],
-    [['replace', '--with', 'a'], '--with stands alone; put it after the --text, --regex or --domain it is for'],
+    [
+      ['replace', '--with', 'a'],
+      '--with stands alone; put it after the --text, --regex, --domain or --insert it is for',
+    ],
     [['replace', '--text', 'a', '--with', 'b', '--with', 'c'], '--text a has two --with; keep one'],
     [['replace', '--text', '', '--with', 'c'], '--text: must not be empty'],
     [

@@ -66,6 +66,8 @@ test('a text that is too long for a trace is refused before it is read to its en
         once: false,
         max: undefined,
         subdomains: undefined,
+        keepCase: false,
+        at: undefined,
       },
     },
   ]

@@ -58,7 +58,24 @@ test.each<[what: string, args: string[], rules: unknown[]]>([
       { text: 'b', with: '' },
     ],
   ],
+  [
+    'a snippet at a tag, and a text in its case',
+    ['--insert', 'before', '--at', '</head>', '--with', 'x', '--once', '--text', 'a', '--keep-case', '--with', 'b'],
+    [
+      { insert: 'before', at: '</head>', with: 'x', once: true },
+      { text: 'a', with: 'b', keepCase: true },
+    ],
+  ],
   ['none', [], []],
 ])('%s', (_what, args, rules) => {
   expect(rulesOf(args)).toEqual(rules)
+})
+
+test.each<[args: string[], message: string]>([
+  [['--insert', 'before', '--with', 'x'], "--insert before has no --at; add --at and a tag, like --at '</head>'"],
+  [['--text', 'a', '--at', '<b>', '--with', 'x'], '--at is for --insert, not for --text'],
+  [['--regex', 'a', '--keep-case', '--with', 'x'], '--keep-case is for --text, not for --regex'],
+  [['--at', '<b>'], '--at stands alone; put it after the --text, --regex, --domain or --insert it is for'],
+])('%j is refused', (args, message) => {
+  expect(() => rulesOf(args)).toThrow(message)
 })
