@@ -31,7 +31,7 @@ export async function traceEntries(
     throw new CommandError(`the text is too long; a trace takes ${MAX_TRACED_BYTES} bytes at most`)
   }
   const set = await compileRuleEntries(entries, options)
-  return `${traceBody(set, body).map(formatRow).join('\n')}\n`
+  return `${traceBody(set, body).rows.map(formatRow).join('\n')}\n`
 }
 
 function formatRow({ at, byte, state, open, found, heldBytes, output }: TraceRow): string {

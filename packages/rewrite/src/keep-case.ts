@@ -17,6 +17,12 @@ type Mode = 'text' | 'octet'
  */
 export type CaseShape = 'lower' | 'upper' | 'capital' | 'title' | 'other'
 
+/** Whether a text has letters that come in two cases; without any there is nothing to keep. */
+export function hasCase(text: string, mode: Mode): boolean {
+  const { lower, upper } = mappings(mode)
+  return lower(text) !== upper(text)
+}
+
 /** How `text` is written. */
 export function caseShape(text: string, mode: Mode): CaseShape {
   const { lower, upper } = mappings(mode)

@@ -16,7 +16,7 @@ import { asciiCaseClosure, unicodeCaseClosure } from '@prexy/regex/unicode'
 import { domainNode, domainTemplate } from './domain.ts'
 import { type HostName, parseHostName } from './host-name.ts'
 import { parseTag, tagNode } from './insert.ts'
-import { caseKeeper } from './keep-case.ts'
+import { caseKeeper, hasCase } from './keep-case.ts'
 import type { Rewriter, RewriterInit, RuleSet, UnboundedRule } from './rewriter.ts'
 import {
   DEFAULT_MAX_HELD_BYTES,
@@ -263,9 +263,10 @@ function compileText(
     mode: settings.mode,
     hostEnd: false,
   }
-  const template = keepCase
-    ? templateOf([{ kind: 'derived', derive: caseKeeper(rule.with, settings.mode) }])
-    : fixedTemplate(encodeText(rule.with, settings.mode))
+  const template =
+    keepCase && hasCase(rule.text, settings.mode) && hasCase(rule.with, settings.mode)
+      ? templateOf([{ kind: 'derived', derive: caseKeeper(rule.with, settings.mode) }])
+      : fixedTemplate(encodeText(rule.with, settings.mode))
   return { source, template, max, groupCount: 0, captures: undefined }
 }
 

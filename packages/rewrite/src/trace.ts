@@ -42,8 +42,15 @@ export interface TraceRow {
   readonly output: Uint8Array
 }
 
-/** The rows for the start, every byte, and the end of a body. The rule set's limit on held bytes must not be met. */
-export function traceBody(set: RuleSet, body: Uint8Array): readonly TraceRow[] {
+export interface Trace {
+  /** One for the start, one for each byte, one for the end. */
+  readonly rows: readonly TraceRow[]
+  /** The matches that were settled in the end, in order. */
+  readonly matches: TraceRow['found']
+}
+
+/** Reads a body byte by byte. The rule set's limit on held bytes must not be met. */
+export function traceBody(set: RuleSet, body: Uint8Array): Trace {
   const compiled = compileRules(set.rules, set.options)
   const { automaton } = new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(set.options))
   const isMarked = set.options.mode === 'text' && BYTE_ORDER_MARK.every((byte, at) => body[at] === byte)
@@ -77,7 +84,7 @@ export function traceBody(set: RuleSet, body: Uint8Array): readonly TraceRow[] {
   })
   rewriter.end()
   addRow(body.length, undefined, walk.end(), true)
-  return rows
+  return { rows, matches: walk.matches }
 }
 
 const BYTE_ORDER_MARK: readonly number[] = [0xef, 0xbb, 0xbf]
@@ -121,6 +128,11 @@ class SpineWalk {
 
   end(): readonly Found[] {
     return this.step(this.automaton.endSymbol)
+  }
+
+  /** Complete matches of the way that wins as things stand. */
+  get matches(): readonly Found[] {
+    return this.edges
   }
 
   /** States are numbered in the order in which they are met. */
