@@ -354,6 +354,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     this.#upstream?.resume()
   }
 
+  onBodyBlocked(): void {
+    this.#watchClient()
+  }
+
   onBodyEnd(): void {
     this.#detailTrailing()
     this.#responseDone()

@@ -9,6 +9,7 @@
  *                                                                                            ▼
  *                    end ◄─ response-sent ◄─ response-end ◄─ response-body ◄─ response-head ─┘
  *
+ * On a new connection `request-sent` may come before `upstream-connected`: what is written waits inside it.
  * `answered` (an answer of our own), `client-aborted` and `upstream-failed` may come at any point and lead to `end`.
  */
 export type Phase =

@@ -31,6 +31,8 @@ const WHOLE_BODY_BYTES = 262_144
 export interface RewriteBodyHost {
   /** The body takes more of the upstream's octets again. */
   onBodyReady(): void
+  /** Output was given to the client's connection, which takes no more now; nothing else may tell of it. */
+  onBodyBlocked(): void
   /** Everything was given to the output, its end included. */
   onBodyEnd(): void
   onBodyError(error: ProxyError): void
@@ -215,7 +217,9 @@ export class RewriteBody {
       onOutput: (chunk) => {
         try {
           this.#output.writeKept(chunk)
-          if (!this.#output.flush()) encoder.pause()
+          if (this.#output.flush()) return
+          encoder.pause()
+          this.#host.onBodyBlocked()
         } catch (error) {
           this.#crash(error)
         }
@@ -247,7 +251,7 @@ export class RewriteBody {
     if (decode === 'identity') return
     this.#coded = undefined
     const body = coded.length === 1 ? coded[0] : Buffer.concat(coded)
-    const text = decodeWhole(decode, body, WHOLE_BODY_BYTES)
+    const text = decodeWhole(decode, body, Math.min(WHOLE_BODY_BYTES, this.#init.maxDecodedBytes))
     if (text === undefined) {
       const decoder = this.#openDecoder(decode)
       decoder.write(body)
@@ -370,7 +374,9 @@ export class RewriteBody {
 
   #flush(): void {
     if (this.#closed || (this.#ended && this.#encoder === undefined)) return
-    if (!this.#output.flush() && this.#encoder === undefined) this.#blocked = true
+    if (this.#output.flush()) return
+    if (this.#encoder === undefined) this.#blocked = true
+    this.#host.onBodyBlocked()
   }
 
   #failRewrite(error: unknown): void {

@@ -306,6 +306,11 @@ export class UpstreamConnection implements ConnectHandler {
         this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamWriteMs passed' }))
         return
       case 'headers':
+        if (!this.requestDone) {
+          // Nothing is owed before the request is whole; until then its sender is timed.
+          this.#wait('headers', this.#timeouts.upstreamHeadersMs)
+          return
+        }
         this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamHeadersMs passed' }))
         return
       case 'body':

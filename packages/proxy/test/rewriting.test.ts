@@ -216,6 +216,17 @@ describe.each(CONTENT_CODINGS)('a body coded %s', (coding: ContentCoding) => {
     ])
   })
 
+  it('that came in one read and grows beyond maxDecodedBytes is refused', async () => {
+    const body = plainResponse(encodeWhole(coding, Buffer.alloc(5_001)), ...lines)
+    for (const [maxDecodedBytes, status] of [
+      [5_000, 502],
+      [5_001, 200],
+    ] as const) {
+      await using setup = await setUp({ rules, script: answering(() => body), config: { limits: { maxDecodedBytes } } })
+      expect((await (await setup.connect()).get('/')).status).toBe(status)
+    }
+  })
+
   it('of events is passed on event by event', async () => {
     const events = Array.from({ length: 5 }, (_, i) => `data: www.example.org ${i}\n\n`)
     let next: (() => void) | undefined
