@@ -198,7 +198,7 @@ driverTests('rewrite', [
       options: { maxHeldBytes: 4, overflow: 'abort' },
       chunks: ['x', 'a123456', 'b'],
     },
-    { body: 'x', emitted: ['x', ''], held: [0, 0], hits: [0], overflows: 1, aborted: true },
+    { body: 'xa123', emitted: ['x', 'a123'], held: [0, 0], hits: [0], overflows: 1, aborted: true },
   ],
   [
     'a domain',
@@ -206,6 +206,50 @@ driverTests('rewrite', [
     {
       body: '//b.example/ nota.example',
       emitted: ['//b.example/ nota.example', ''],
+      held: [0],
+      hits: [1],
+      overflows: 0,
+    },
+  ],
+  [
+    'a domain in its own script, octet by octet',
+    {
+      rules: [{ domain: 'b\u00c3\u00bccher.example', to: '\u00c3\u00b6l.test' }],
+      options: { mode: 'octet' },
+      chunks: ['b\u00c3\u00bccher.example xn--bcher-kva.example'],
+    },
+    {
+      body: '\u00c3\u00b6l.test xn--l-0ga.test',
+      emitted: ['\u00c3\u00b6l.test ', 'xn--l-0ga.test'],
+      held: [21],
+      hits: [2],
+      overflows: 0,
+    },
+  ],
+  [
+    'a snippet, once, also where once is said for all others',
+    {
+      rules: [{ insert: 'before', at: '</a>', with: '\u00c3\u00a9' }],
+      options: { compat: 'nginx' },
+      chunks: ['</A></a>'],
+    },
+    { body: '\u00c3\u00a9</A></a>', emitted: ['\u00c3\u00a9</A></a>', ''], held: [0], hits: [1], overflows: 0 },
+  ],
+  [
+    'a kept case',
+    { rules: [{ text: 'ab', with: 'cd', keepCase: true }], chunks: ['ab Ab AB'] },
+    { body: 'cd Cd CD', emitted: ['cd Cd CD', ''], held: [0], hits: [3], overflows: 0 },
+  ],
+  [
+    'variables, escaped for the type',
+    {
+      rules: [{ regex: 'h', with: '${query}|${query|raw}|${&|upper}' }],
+      options: { vars: { query: '<\u00c3\u00a4"' }, mediaType: 'application/json' },
+      chunks: ['h'],
+    },
+    {
+      body: '<\u00c3\u00a4\\"|<\u00c3\u00a4"|H',
+      emitted: ['<\u00c3\u00a4\\"|<\u00c3\u00a4"|H', ''],
       held: [0],
       hits: [1],
       overflows: 0,
