@@ -18,9 +18,9 @@ export interface DecoderOptions<Context = undefined> {
   /** Strings that are values as `Uint8Array`, unchecked; keys stay strings. Default: false. */
   readonly rawStrings?: boolean
   /**
-   * Binary values, and what extensions are decoded from: views on the input, which keep all of it alive, or copies, each
-   * with memory of its own. Default: `auto`, a view if the value is a sixteenth of the input or more, otherwise a copy;
-   * small copies of one input share buffers.
+   * Binary values and `ExtData`: views on the input, which keep all of it alive, or copies, each with memory of its own.
+   * Default: `auto`, a view if the value is a sixteenth of the input or more, otherwise a copy; small copies of one input
+   * share buffers. An extension codec is always given a view.
    */
   readonly binary?: 'auto' | 'view' | 'copy'
   /** Bytes and elements; each defaults to 2^32 - 1, but never more than the input can hold. */
@@ -37,8 +37,7 @@ export interface DecoderOptions<Context = undefined> {
   readonly shapes?: readonly KnownShape[]
 }
 
-/** @internal What a streaming decoder adds. */
-export interface StreamOptions {
-  /** Bytes of one value that are kept until it is complete. Default: 256 MiB. */
+export interface StreamDecoderOptions<Context = undefined> extends DecoderOptions<Context> {
+  /** Bytes of one value of a stream that are kept until it is complete. Default: 256 MiB. */
   readonly maxBufferedBytes?: number
 }

@@ -1,30 +1,21 @@
 /** Decoding of an input that is there as a whole. */
-import type { DecoderOptions } from './decode-options.ts'
+import { toBytes, type BytesLike } from './bytes-like.ts'
+import type { DecoderOptions, StreamDecoderOptions } from './decode-options.ts'
+import { decodeArrayStream, decodeAsync, decodeMultiStream, type StreamLike } from './decode-stream.ts'
 import { NEVER_LAZY, ValueReader } from './decoder.hot.ts'
 import { DecodeError } from './errors.ts'
 import type { LazySource } from './lazy-value.ts'
-
-/** What can be decoded: bytes, a view on bytes, or numbers below 256. */
-export type BytesLike = Uint8Array | ArrayBufferView | ArrayBufferLike | ArrayLike<number>
-
-/** The same memory as `Uint8Array`, except for numbers, which are copied. */
-export function toBytes(input: BytesLike): Uint8Array {
-  if (input instanceof Uint8Array) return input
-  if (ArrayBuffer.isView(input)) return new Uint8Array(input.buffer, input.byteOffset, input.byteLength)
-  if ('byteLength' in input) return new Uint8Array(input)
-  return Uint8Array.from(input)
-}
 
 /**
  * Decodes one value after another with the same options. May be entered again while it decodes, as by an extension, and
  * is as good as new after an error.
  */
 export class Decoder<Context = undefined> {
-  readonly #options: DecoderOptions<Context>
+  readonly #options: StreamDecoderOptions<Context>
   readonly #reader: ValueReader<Context>
   #entered = false
 
-  constructor(options: DecoderOptions<Context> = {}) {
+  constructor(options: StreamDecoderOptions<Context> = {}) {
     this.#options = options
     this.#reader = new ValueReader(options)
   }
@@ -51,6 +42,21 @@ export class Decoder<Context = undefined> {
     const reader = new ValueReader(this.#options)
     reader.setInput(toBytes(input), 0)
     while (reader.pos < reader.end) yield reader.readValue()
+  }
+
+  /** See {@link decodeAsync}. */
+  decodeAsync(stream: StreamLike<BytesLike>): Promise<unknown> {
+    return decodeAsync(stream, this.#options)
+  }
+
+  /** See {@link decodeArrayStream}. */
+  decodeArrayStream(stream: StreamLike<BytesLike>): AsyncGenerator<unknown, void, undefined> {
+    return decodeArrayStream(stream, this.#options)
+  }
+
+  /** See {@link decodeMultiStream}. */
+  decodeStream(stream: StreamLike<BytesLike>): AsyncGenerator<unknown, void, undefined> {
+    return decodeMultiStream(stream, this.#options)
   }
 
   /**

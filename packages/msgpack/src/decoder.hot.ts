@@ -345,9 +345,10 @@ export class ValueReader<Context> {
 
   readByCodec(type: number, start: number, at: number): unknown {
     try {
+      const payload = this.bytes.subarray(start, this.pos)
       return this.codec === undefined
-        ? decodeTimestampExtension(this.payload(start))
-        : this.codec.decode(this.payload(start), type, this.context)
+        ? decodeTimestampExtension(payload)
+        : this.codec.decode(payload, type, this.context)
     } catch (error) {
       if (error instanceof DecodeError && error.code === 'extension') {
         throw new DecodeError('extension', error.message.replace(/ at byte \d+$/, ''), this.base + at)

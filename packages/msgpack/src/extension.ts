@@ -5,17 +5,21 @@ import { decodeTimestampExtension, encodeTimestampExtension, EXT_TIMESTAMP } fro
 export class ExtData {
   /** -128 to 127; below 0 is reserved for the specification. */
   readonly type: number
-  /** A view on the input unless the decoder copies. */
-  readonly data: Uint8Array
+  /** From a decoder always bytes; see {@link ExtensionEncoder} for the function. */
+  readonly data: ExtensionPayload
 
-  constructor(type: number, data: Uint8Array) {
+  constructor(type: number, data: ExtensionPayload) {
     this.type = type
     this.data = data
   }
 }
 
-/** The payload for a value of this type; undefined or null if it is of another. */
-export type ExtensionEncoder<Context> = (value: unknown, context: Context) => Uint8Array | null | undefined
+/**
+ * The payload for a value of this type; undefined or null if it is of another. A function is given the payload's place in
+ * the encoded bytes, so that it can pad what must lie at a multiple of its size.
+ */
+export type ExtensionEncoder<Context> = (value: unknown, context: Context) => ExtensionPayload | null | undefined
+export type ExtensionPayload = Uint8Array | ((offset: number) => Uint8Array)
 /** `data` is a view on the input: copy it to keep it without the input. */
 export type ExtensionDecoder<Context> = (data: Uint8Array, type: number, context: Context) => unknown
 

@@ -13,20 +13,31 @@ import { decodeText } from './text.hot.ts'
 export const MIN_CACHED_BYTES = 2
 export const MAX_CACHED_BYTES = 128
 const PLACES_BITS = 14
-const PLACES = 1 << PLACES_BITS
+export const CACHE_PLACES: number = 1 << PLACES_BITS
 
 /** @internal Two megabytes of bytes, and the strings; allocated when first used. */
 export class StringCache {
-  readonly strings: (string | undefined)[] = []
-  readonly sizes: Uint8Array = new Uint8Array(PLACES)
+  /** By place; and how often the place changed hands. */
+  strings: string[] = []
+  readonly versions: Uint32Array = new Uint32Array(CACHE_PLACES)
+  readonly sizes: Uint8Array = new Uint8Array(CACHE_PLACES)
   /** Of {@link MAX_CACHED_BYTES} bytes for each place, as little-endian words. */
   arena: Int32Array = new Int32Array(0)
   /** Strings found and not found so far. */
   hits = 0
   misses = 0
 
-  /** The text of `size` bytes at `start`, {@link MIN_CACHED_BYTES} to {@link MAX_CACHED_BYTES} of them. `view` spans the same bytes. */
+  /** The text of `size` bytes at `start`, see {@link locate}. */
   read(bytes: Uint8Array, view: DataView, start: number, size: number): string {
+    const place = this.locate(bytes, view, start, size)
+    return this.strings[place]
+  }
+
+  /**
+   * The place that now has the text of `size` bytes at `start`, {@link MIN_CACHED_BYTES} to {@link MAX_CACHED_BYTES} of
+   * them. `view` spans `bytes`.
+   */
+  locate(bytes: Uint8Array, view: DataView, start: number, size: number): number {
     if (this.arena.length === 0) this.allocate()
     let first: number
     let middle = 0
@@ -47,10 +58,9 @@ export class StringCache {
     if (this.sizes[hash] === size && arena[base + words] === tail) {
       let word = 0
       while (word < words && arena[base + word] === view.getInt32(start + word * 4, true)) word++
-      const found = this.strings[hash]
-      if (word === words && found !== undefined) {
+      if (word === words) {
         this.hits++
-        return found
+        return hash
       }
     }
     this.misses++
@@ -58,13 +68,13 @@ export class StringCache {
     for (let word = 0; word < words; word++) arena[base + word] = view.getInt32(start + word * 4, true)
     arena[base + words] = tail
     this.sizes[hash] = size
-    const text = decodeText(bytes, start, start + size)
-    this.strings[hash] = text
-    return text
+    this.strings[hash] = decodeText(bytes, start, start + size)
+    this.versions[hash]++
+    return hash
   }
 
   allocate(): void {
-    this.arena = new Int32Array(PLACES * (MAX_CACHED_BYTES >> 2))
-    for (let place = 0; place < PLACES; place++) this.strings.push(undefined)
+    this.arena = new Int32Array(CACHE_PLACES * (MAX_CACHED_BYTES >> 2))
+    this.strings = new Array(CACHE_PLACES).fill('')
   }
 }

@@ -72,7 +72,11 @@ function readTimeSpec(view: DataView): TimeSpec {
   if (view.byteLength === 12) {
     return { sec: view.getInt32(4) * MAX_UINT32_SEC + view.getUint32(8), nsec: view.getUint32(0) }
   }
-  throw new DecodeError('extension', `timestamp of ${view.byteLength} bytes; 4, 8 and 12 are possible`, 0)
+  throw new DecodeError(
+    'extension',
+    `Unrecognized data size for timestamp: ${view.byteLength} (4, 8 and 12 are possible)`,
+    0,
+  )
 }
 
 /** A `Date`, which drops what is below a millisecond; use {@link decodeTimestampToTimeSpec} to keep it. */
