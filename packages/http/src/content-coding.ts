@@ -3,11 +3,8 @@ import { type FieldList, joinedValue, listElements, trimBlanks } from './fields.
 /** Content codings that can be decoded and made. `zstd` only where the runtime has it. */
 export type Coding = 'gzip' | 'deflate' | 'br' | 'zstd'
 
-/** Codings every supported runtime has, best first; add `zstd` where it is there. */
-export const BASE_CODINGS: readonly Coding[] = ['br', 'gzip', 'deflate']
-
 /** What Content-Encoding says: one coding of ours, nothing (also `identity`), or something to leave alone. */
-export type ContentCoding = Coding | 'identity' | 'unknown' | 'stacked'
+export type DeclaredCoding = Coding | 'identity' | 'unknown' | 'stacked'
 
 /** Weights from 0, not acceptable, to 1; undefined where the client did not say. */
 type AcceptEncoding = { [name in Coding | 'identity' | '*']: number | undefined }
@@ -111,7 +108,7 @@ export function upstreamAcceptEncoding(requestFields: FieldList, available: read
 }
 
 /** `identity`, `none`, any case and `x-gzip` are understood (RFC 9110 §8.4.1). */
-export function contentCoding(responseFields: FieldList, available: readonly Coding[]): ContentCoding {
+export function contentCoding(responseFields: FieldList, available: readonly Coding[]): DeclaredCoding {
   const value = joinedValue(responseFields, 'content-encoding')
   if (value === undefined) return 'identity'
   const codings = listElements(value)

@@ -149,13 +149,16 @@ export function upstreamRequestFields(
     else setField(fields, 'If-None-Match', translated)
   }
   const modifiedSince = fieldValue(fields, 'if-modified-since')
-  if (modifiedSince !== undefined && !mayKeepModifiedSince(modifiedSince, route.lastModified)) {
+  if (modifiedSince !== undefined && !mayKeepModifiedSince(modifiedSince, route)) {
     removeField(fields, 'if-modified-since')
   }
   return { kind: 'send', fields }
 }
 
-function mayKeepModifiedSince(value: string, policy: LastModifiedPolicy): boolean {
+function mayKeepModifiedSince(value: string, route: GateRoute): boolean {
+  // A client may send the date at which it got a copy, also of content that no date of the origin's can vouch for.
+  if (lacksValidators(route)) return false
+  const policy = route.lastModified
   return policy.kind === 'keep' && Date.parse(value) >= wholeSecondAfter(policy.rulesChangedMs)
 }
 
@@ -230,8 +233,7 @@ export function changedTrailers(trailers: FieldList): string[] {
  */
 export function changedResponseFields(response: FieldList, route: GateRoute): string[] {
   const fields = withoutFields(endToEndFields(response), DIGESTS_AND_RANGES)
-  const variesBy = route.variesBy ?? []
-  if (variesBy.length > 0 || route.alwaysNew === true) {
+  if (lacksValidators(route)) {
     removeField(fields, 'etag')
     removeField(fields, 'last-modified')
   }
@@ -247,8 +249,13 @@ export function changedResponseFields(response: FieldList, route: GateRoute): st
     if (date === undefined) removeField(fields, 'last-modified')
     else setField(fields, 'Last-Modified', date)
   }
-  appendVary(fields, ['Accept-Encoding', ...variesBy])
+  appendVary(fields, ['Accept-Encoding', ...(route.variesBy ?? [])])
   return fields
+}
+
+/** Whether changed content depends on more than the origin's content and the rules. */
+function lacksValidators({ variesBy = [], alwaysNew = false }: GateRoute): boolean {
+  return variesBy.length > 0 || alwaysNew
 }
 
 function changedDate(modified: string, policy: LastModifiedPolicy): string | undefined {

@@ -1,11 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  BASE_CODINGS,
-  type Coding,
-  contentCoding,
-  outputCoding,
-  upstreamAcceptEncoding,
-} from '../src/content-coding.ts'
+import { type Coding, contentCoding, outputCoding, upstreamAcceptEncoding } from '../src/content-coding.ts'
+import { BASE_CODINGS } from './codings.ts'
 
 const WITH_ZSTD: readonly Coding[] = ['zstd', ...BASE_CODINGS]
 

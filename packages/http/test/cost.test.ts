@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { prepareConditions } from '../src/conditions.ts'
-import { BASE_CODINGS } from '../src/content-coding.ts'
 import type { GateRoute } from '../src/gate-route.ts'
 import { decide } from '../src/gate.ts'
 import { upstreamRequestFields } from '../src/validators.ts'
+import { BASE_CODINGS } from './codings.ts'
 
 const ROUTE: GateRoute = {
   conditions: prepareConditions([{ types: ['text/html'], paths: ['/**/*a*b*/**/*.html', '/api/**'] }]),

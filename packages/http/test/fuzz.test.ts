@@ -2,7 +2,6 @@ import { encodeLatin1 } from '@prexy/bytes/latin1'
 import fc from 'fast-check'
 import { describe, expect, test, vi } from 'vitest'
 import { prepareConditions } from '../src/conditions.ts'
-import { BASE_CODINGS } from '../src/content-coding.ts'
 import { endToEndFields, trimBlanks } from '../src/fields.ts'
 import { decide } from '../src/gate.ts'
 import type { GateRoute } from '../src/gate-route.ts'
@@ -14,6 +13,7 @@ import { type Cuts, requestLog, responseLog } from './event-log.ts'
 import { forward, hostile, readRequests } from './hostile.ts'
 import { REQUESTS } from './request-corpus.ts'
 import { RESPONSES } from './response-corpus.ts'
+import { BASE_CODINGS } from './codings.ts'
 
 const long = process.env['PREXY_LONG'] !== undefined
 /** Runs per property; `npm run test:long` makes 60,000, the figure a change of the parsers should be tried with. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { prepareConditions } from '../src/conditions.ts'
-import { BASE_CODINGS } from '../src/content-coding.ts'
 import { decide, type GateDecision } from '../src/gate.ts'
 import type { GateRoute } from '../src/gate-route.ts'
+import { BASE_CODINGS } from './codings.ts'
 
 const HASH = '0123456789abcdef'
 

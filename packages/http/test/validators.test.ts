@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import { prepareConditions } from '../src/conditions.ts'
-import { BASE_CODINGS } from '../src/content-coding.ts'
 import type { GateRoute } from '../src/gate-route.ts'
 import {
   changedResponseFields,
@@ -12,6 +11,7 @@ import {
   translateIfNoneMatch,
   upstreamRequestFields,
 } from '../src/validators.ts'
+import { BASE_CODINGS } from './codings.ts'
 
 const NOW = '0123456789abcdef'
 const BEFORE = 'fedcba9876543210'
@@ -220,6 +220,22 @@ describe('request fields on the way up', () => {
       '/',
       ['If-Modified-Since', 'Mon, 01 Jun 2026 12:00:00 GMT'],
       KEEPS_DATES,
+      ['Accept-Encoding', 'identity'],
+    ],
+    [
+      'nor any where the content depends on the request',
+      'GET',
+      '/',
+      ['If-Modified-Since', 'Mon, 01 Jun 2026 12:00:01 GMT'],
+      { ...KEEPS_DATES, variesBy: ['cookie'] },
+      ['Accept-Encoding', 'identity'],
+    ],
+    [
+      'nor any where the content is always new',
+      'GET',
+      '/',
+      ['If-Modified-Since', 'Mon, 01 Jun 2026 12:00:01 GMT'],
+      { ...KEEPS_DATES, alwaysNew: true },
       ['Accept-Encoding', 'identity'],
     ],
     [
