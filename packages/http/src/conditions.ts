@@ -77,7 +77,7 @@ export function prepareConditions(conditions: readonly Conditions[]): ConditionS
     paths,
     status: status?.map(statusPattern),
     methods: methods?.includes('GET') === true ? [...methods, 'HEAD'] : methods,
-    hosts: hosts?.map((host) => host.toLowerCase().replace(/^\*/, '')),
+    hosts: hosts === undefined ? undefined : hostPatterns(hosts),
     requestFields: fieldPatterns(requestHeaders),
     responseFields: fieldPatterns(responseHeaders),
   }))
@@ -159,12 +159,18 @@ function stagesPassed({ hosts, methods, paths, requestFields }: PreparedConditio
   return fieldsMatch(requestFields, request.fields) ? 4 : 3
 }
 
-/** The name in lower case; empty if there is none. */
-function hostOf(authority: string | undefined): string {
+/** `*.example.org` as {@link hostMatches} takes it: lower case, `.example.org` for every name below. */
+export function hostPatterns(hosts: readonly string[]): readonly string[] {
+  return hosts.map((host) => host.toLowerCase().replace(/^\*/, ''))
+}
+
+/** The name in lower case, without port; empty if there is none. `authority` is that of a parsed head. */
+export function hostOf(authority: string | undefined): string {
   return authority === undefined ? '' : (parseAuthority(authority)?.host ?? '')
 }
 
-function hostMatches(patterns: readonly string[], host: string): boolean {
+/** Whether one of the {@link hostPatterns} holds for a {@link hostOf}. */
+export function hostMatches(patterns: readonly string[], host: string): boolean {
   return patterns.some((pattern) => host === pattern || (pattern.startsWith('.') && host.endsWith(pattern)))
 }
 

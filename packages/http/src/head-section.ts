@@ -11,7 +11,7 @@ import type { WireFaultCode } from './wire-fault.ts'
  * Positions are relative to the section's first octet, so they survive the move into `carry`. The decision about a
  * line is made when its CR LF is there and a bad octet is refused when it comes, so nothing depends on the cuts.
  *
- * INVARIANT: lineStart <= scan <= min(end, limit), and the copy never exceeds `capacity` octets.
+ * INVARIANT: lineStart <= scan <= min(end, limit), and the copy never exceeds `capacity` + 1 octets.
  */
 export class HeadSection {
   /** @internal The chunk, or `carry`. */

@@ -114,17 +114,16 @@ export function encodeResponseHead(status: number, fields: FieldList): Uint8Arra
 
 /** Size line of a chunk of `bytes` > 0 octets; after the data comes {@link CRLF}. The caller owns the array. */
 export function encodeChunkHead(bytes: number): Uint8Array {
-  const octets = new Uint8Array(chunkDigits(bytes) + 2)
-  writeChunkHead(octets, bytes)
-  return octets
-}
-
-/** A whole chunk in one array; copies the data, so for small chunks. `data` is not empty. */
-export function encodeChunk(data: Uint8Array): Uint8Array {
-  const octets = new Uint8Array(chunkDigits(data.length) + 2 + data.length + 2)
-  const at = writeChunkHead(octets, data.length)
-  octets.set(data, at)
-  writeLineEnd(octets, at + data.length)
+  let digits = 1
+  for (let rest = bytes; rest >= 16; rest = Math.floor(rest / 16)) digits++
+  const octets = new Uint8Array(digits + CRLF.length)
+  let rest = bytes
+  for (let at = digits - 1; at >= 0; at--) {
+    const digit = rest % 16
+    octets[at] = digit < 10 ? 0x30 + digit : 0x57 + digit
+    rest = Math.floor(rest / 16)
+  }
+  octets.set(CRLF, digits)
   return octets
 }
 
@@ -134,23 +133,6 @@ export function encodeLastChunk(trailers: FieldList): Uint8Array {
   const octets = encodeLatin1(`0\r\n${fieldText(trailers)}\r\n`)
   checkFields(octets, '0\r\n'.length, trailers)
   return octets
-}
-
-function chunkDigits(bytes: number): number {
-  let digits = 1
-  for (let rest = bytes; rest >= 16; rest = Math.floor(rest / 16)) digits++
-  return digits
-}
-
-function writeChunkHead(octets: Uint8Array, bytes: number): number {
-  const end = chunkDigits(bytes)
-  let rest = bytes
-  for (let at = end - 1; at >= 0; at--) {
-    const digit = rest % 16
-    octets[at] = digit < 10 ? 0x30 + digit : 0x57 + digit
-    rest = Math.floor(rest / 16)
-  }
-  return writeLineEnd(octets, end)
 }
 
 function fieldText(fields: FieldList): string {
@@ -195,10 +177,4 @@ function check(octets: Uint8Array, start: number, text: string, allowed: Uint8Ar
   const end = start + text.length
   for (let at = start; at < end; at++) if (allowed[octets[at]] === 0) throw new UnsafeHeadError(what)
   return end
-}
-
-function writeLineEnd(octets: Uint8Array, at: number): number {
-  octets[at] = CR
-  octets[at + 1] = LF
-  return at + 2
 }

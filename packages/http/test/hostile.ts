@@ -1,10 +1,10 @@
-import { decodeLatin1, encodeLatin1 } from '@prexy/bytes/latin1'
+import { decodeLatin1 } from '@prexy/bytes/latin1'
 import fc from 'fast-check'
 import { endToEndTrailers, nameSet, withoutFields } from '../src/fields.ts'
 import type { GateRoute } from '../src/gate-route.ts'
 import { DEFAULT_REQUEST_LIMITS } from '../src/limits.ts'
 import { RequestParser } from '../src/request-parser.ts'
-import { encodeChunk, encodeLastChunk, encodeRequestHead } from '../src/serialize.ts'
+import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '../src/serialize.ts'
 import { upstreamRequestFields } from '../src/validators.ts'
 
 const PIECES = [
@@ -131,6 +131,6 @@ export function readRequests(octets: Uint8Array): ReadRequest[] {
 export function forward(request: ReadRequest): string {
   const { method, path, fields, body, trailers } = request
   const head = encodeRequestHead(method, path, [...fields, 'Transfer-Encoding', 'chunked'])
-  const data = body === '' ? '' : decodeLatin1(encodeChunk(encodeLatin1(body)))
+  const data = body === '' ? '' : decodeLatin1(encodeChunkHead(body.length)) + body + decodeLatin1(CRLF)
   return decodeLatin1(head) + data + decodeLatin1(encodeLastChunk(trailers))
 }

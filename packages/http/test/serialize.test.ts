@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   CRLF,
-  encodeChunk,
   encodeChunkHead,
   encodeLastChunk,
   encodeRequestHead,
@@ -25,7 +24,6 @@ test('chunks', () => {
   expect(decodeLatin1(encodeChunkHead(16))).toBe('10\r\n')
   expect(decodeLatin1(encodeChunkHead(65_535))).toBe('ffff\r\n')
   expect(decodeLatin1(encodeChunkHead(2 ** 40))).toBe('10000000000\r\n')
-  expect(decodeLatin1(encodeChunk(encodeLatin1('hello\r\n')))).toBe('7\r\nhello\r\n\r\n')
   expect(decodeLatin1(encodeLastChunk([]))).toBe('0\r\n\r\n')
   expect(decodeLatin1(encodeLastChunk(['A', '1']))).toBe('0\r\nA: 1\r\n\r\n')
   expect(decodeLatin1(CRLF)).toBe('\r\n')
@@ -62,9 +60,7 @@ test('any body in any chunks reads back as it was', () => {
     fc.property(bodies, (pieces) => {
       const parts = [
         encodeRequestHead('POST', '/', ['Host', 'a', 'Transfer-Encoding', 'chunked']),
-        ...pieces.flatMap((piece, i) =>
-          i % 2 === 0 ? [encodeChunk(piece)] : [encodeChunkHead(piece.length), piece, CRLF],
-        ),
+        ...pieces.flatMap((piece) => [encodeChunkHead(piece.length), piece, CRLF]),
         encodeLastChunk(['T', '1']),
       ]
       const whole = encodeLatin1(parts.map((part) => decodeLatin1(part)).join(''))

@@ -1,6 +1,13 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
-import { parseAuthority } from '@prexy/http/authority'
-import { type ConditionSet, prepareConditions, requestFieldNames, rulesForPath } from '@prexy/http/conditions'
+import {
+  type ConditionSet,
+  hostMatches,
+  hostOf,
+  hostPatterns,
+  prepareConditions,
+  requestFieldNames,
+  rulesForPath,
+} from '@prexy/http/conditions'
 import type { GateRoute } from '@prexy/http/gate-route'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
@@ -24,7 +31,7 @@ import { UpstreamPool } from './upstream-pool.ts'
 /** A route ready to serve. */
 export interface Route {
   readonly name: string
-  /** Exact names, and `.example.org` for every name below; undefined: any. */
+  /** As `hostPatterns` makes them; undefined: any. */
   readonly hosts: readonly string[] | undefined
   readonly paths: ConditionSet | undefined
   readonly pool: UpstreamPool
@@ -61,7 +68,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
   const makeRoute = (route: RouteConfig): Route => ({
     name: route.name,
-    hosts: route.hosts?.map((host) => host.toLowerCase().replace(/^\*/, '')),
+    hosts: route.hosts === undefined ? undefined : hostPatterns(route.hosts),
     paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
     pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
     rules: route.rules,
@@ -105,11 +112,8 @@ export function findRoute(routes: readonly Route[], authority: string | undefine
   let host: string | undefined
   for (const route of routes) {
     if (route.hosts !== undefined) {
-      host ??= authority === undefined ? '' : (parseAuthority(authority)?.host ?? '')
-      const name = host
-      if (!route.hosts.some((pattern) => name === pattern || (pattern.startsWith('.') && name.endsWith(pattern)))) {
-        continue
-      }
+      host ??= hostOf(authority)
+      if (!hostMatches(route.hosts, host)) continue
     }
     if (route.paths === undefined || rulesForPath(route.paths, path) !== undefined) return route
   }
