@@ -1,7 +1,7 @@
 /**
  * The search automaton: tokenizing a body by a rule set, determinised.
  *
- * A body is tokenized by the ordered simulation of `(?:rule1|rule2|...|any byte)*` (rewriting.md). At every position
+ * A body is tokenized by the ordered simulation of `(?:rule1|rule2|...|any byte)*`. At every position
  * exactly one thread is at the loop head, the one that would win if every other live thread failed; what it has read
  * so far is the *spine*: copied bytes and complete matches. Every other live thread was started at some earlier node
  * of the spine and, when it reaches its rule's end, cuts the spine back to that node and puts its match there.
@@ -121,6 +121,8 @@ export interface State {
   readonly firstRuleGroup: number
   /** Index of the first group that can still win with a rule that needs its text; -1 when there is none. */
   readonly firstTextGroup: number
+  /** A live thread may report a match that ended one byte back, and the byte since then would be copied. */
+  readonly lastByteNeeded: boolean
 }
 
 export interface Step {
@@ -636,7 +638,9 @@ export class Automaton {
     if (waits && !(rule >= 0 && this.usesGroups(rule))) {
       const ways = LOOKS.map((look) => {
         const then = this.split(this.closure(pc, MODE_NORMAL, context, look))
-        const taking = then.leaves.filter((leaf) => this.takesLook(leaf, look) && !this.isMatchOf(leaf, rule))
+        const taking = then.leaves.filter((leaf) => this.takesLook(leaf, look))
+        // The same match before a final newline; above another way it would cut that one off.
+        while (taking.length > 0 && this.isMatchOf(taking[taking.length - 1], rule)) taking.pop()
         return { look, rule: then.rule, leaves: taking }
       })
       const alive = sure.filter((leaf) => ways.some((way) => way.leaves.includes(leaf)))
@@ -809,11 +813,19 @@ export class Automaton {
     const state = { key, context, head, active, nodeActive, groups }
     let firstRuleGroup = 0
     while (firstRuleGroup < groups.length && this.onlyCopies(groups[firstRuleGroup].threads)) firstRuleGroup++
-    return {
-      ...state,
-      firstRuleGroup,
-      firstTextGroup: head === 'none' ? -1 : this.findTextGroup(state, firstRuleGroup),
-    }
+    if (head === 'none') return { ...state, firstRuleGroup, firstTextGroup: -1, lastByteNeeded: false }
+    const firstTextGroup = this.findTextGroup(state, firstRuleGroup)
+    const result = { ...state, firstRuleGroup, firstTextGroup, lastByteNeeded: false }
+    return this.needsLastByte(result) ? { ...result, lastByteNeeded: true } : result
+  }
+
+  private needsLastByte(state: State): boolean {
+    const threads = state.groups.flatMap((group) => [...group.threads])
+    if (threads.some((thread) => this.threadMode[thread] === MODE_HOST_DOT)) return true
+    if (!threads.some((thread) => this.threadMode[thread] === MODE_ENDED_BACK)) return false
+    // Only the end decides for them, so what becomes of the byte is known.
+    const step = this.step(state, this.endSymbol)
+    return isUndecided(step) || copiesLastByte(step.ops)
   }
 
   private spawn(context: number, active: ActiveSet, look: number): Spawn {
@@ -1099,7 +1111,10 @@ export class Automaton {
   }
 
   /** The first group that some continuation lets win with a rule that needs its text; see `State.firstTextGroup`. */
-  private findTextGroup(state: Omit<State, 'firstRuleGroup' | 'firstTextGroup'>, firstRuleGroup: number): number {
+  private findTextGroup(
+    state: Omit<State, 'firstRuleGroup' | 'firstTextGroup' | 'lastByteNeeded'>,
+    firstRuleGroup: number,
+  ): number {
     if (!this.mixedText || firstRuleGroup >= state.groups.length) return -1
     // The best thread of the first group always can win: take the shortest text that completes it.
     if (this.allText) return firstRuleGroup
@@ -1121,7 +1136,7 @@ export class Automaton {
    * How a state's live groups can end, over all continuations: explores the states without a loop head that are
    * reachable, then takes the least fixed point backwards. Undefined when there are too many of them.
    */
-  private outcomeOf(from: Omit<State, 'firstRuleGroup' | 'firstTextGroup'>): Outcome | undefined {
+  private outcomeOf(from: Omit<State, 'firstRuleGroup' | 'firstTextGroup' | 'lastByteNeeded'>): Outcome | undefined {
     const root = this.makeState(from.context, 'none', this.initialActive, this.initialActive, from.groups)
     const known = this.outcomes.get(root.key)
     if (known !== undefined) return known
@@ -1313,6 +1328,31 @@ function encodeOps(work: Work, kept: readonly number[]): Int32Array {
   }
   result.push(OP_KEEP, kept.length, ...kept.map((group) => renumbered.get(group) as number))
   return Int32Array.from(result)
+}
+
+/** Whether a step at the end takes a match that ended one byte back, and leaves the byte since then to be copied. */
+function copiesLastByte(ops: Int32Array): boolean {
+  let copies = false
+  for (let i = 0; i < ops.length; ) {
+    switch (ops[i]) {
+      case OP_GROUP:
+        i += 3
+        break
+      case OP_MATCH:
+        copies = ops[i + 3] === 1 || (ops[i + 4] & MATCH_NEEDS_TEXT) !== 0
+        i += 5
+        break
+      case OP_EMPTY:
+        i += 4
+        break
+      case OP_COPY:
+        i += 2
+        break
+      default:
+        return copies
+    }
+  }
+  return copies
 }
 
 /** What a headless step did: which old group each surviving one was, and who won, if anybody. */

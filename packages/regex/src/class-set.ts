@@ -49,20 +49,6 @@ export function unionRanges(a: CodePointRanges, b: CodePointRanges): CodePointRa
   return out
 }
 
-export function intersectRanges(a: CodePointRanges, b: CodePointRanges): CodePointRanges {
-  const out: number[] = []
-  let i = 0
-  let j = 0
-  while (i < a.length && j < b.length) {
-    const low = Math.max(a[i], b[j])
-    const high = Math.min(a[i + 1], b[j + 1])
-    if (low <= high) out.push(low, high)
-    if (a[i + 1] < b[j + 1]) i += 2
-    else j += 2
-  }
-  return out
-}
-
 /** What is in `a` and not in `b`. */
 export function subtractRanges(a: CodePointRanges, b: CodePointRanges): CodePointRanges {
   const out: number[] = []
@@ -83,17 +69,4 @@ export function subtractRanges(a: CodePointRanges, b: CodePointRanges): CodePoin
 /** The complement within the universe of `mode`. */
 export function negateRanges(ranges: CodePointRanges, mode: PatternMode): CodePointRanges {
   return subtractRanges(universeOf(mode), ranges)
-}
-
-/** Logarithmic in the number of ranges. */
-export function rangesContain(ranges: CodePointRanges, point: number): boolean {
-  let low = 0
-  let high = ranges.length >> 1
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (point < ranges[2 * middle]) high = middle
-    else if (point > ranges[2 * middle + 1]) low = middle + 1
-    else return true
-  }
-  return false
 }

@@ -5,7 +5,7 @@
  * belongs to exactly one rule), so a thread's rule is known from where it stands. Characters of text mode are compiled
  * to UTF-8 byte automata whose nodes are shared inside one class; a node is deterministic, so a class costs one thread.
  *
- * Counted repetition is expanded by copying; `x*` whose body can be empty is compiled as `(x+)?` (rewriting.md).
+ * Counted repetition is expanded by copying; `x*` whose body can be empty is compiled as `(x+)?`.
  */
 import type { AssertionKind, CodePointRanges, Node, PatternMode } from './ast.ts'
 import { PatternError } from './ast.ts'

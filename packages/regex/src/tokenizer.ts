@@ -368,6 +368,7 @@ export class Tokenizer {
     this.words[at - 3] = state.firstTextGroup
     this.words[at - 4] = 0
     this.words[at - 5] = state.context
+    this.words[at - 6] = state.lastByteNeeded ? 1 : 0
     this.stateAt.set(row, state)
   }
 
@@ -1057,6 +1058,7 @@ export class TokenStream {
     }
     need(cursor, textFrom)
     need(textFrom, pos)
+    if (this.tokenizer.stateOf(words[ROW]).lastByteNeeded && ranges.at(-1)?.[1] !== pos) need(pos - 1, pos)
     const tail = ranges.length > 0 && ranges[ranges.length - 1][1] === pos ? ranges.pop() : undefined
     const tailFrom = Math.max(tail?.[0] ?? pos, words[WINDOW_START])
     if (tail !== undefined && tail[0] < tailFrom) ranges.push([tail[0], tailFrom])

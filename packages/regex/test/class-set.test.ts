@@ -3,12 +3,11 @@ import { expect, test } from 'vitest'
 import type { CodePointRanges } from '../src/ast.ts'
 import {
   canonicalRanges,
-  intersectRanges,
   negateRanges,
-  rangesContain,
   subtractRanges,
   unionRanges,
 } from '../src/class-set.ts'
+import { rangesContain } from './ranges-contain.ts'
 
 const ALL_OCTETS = Array.from({ length: 256 }, (_, byte) => byte)
 
@@ -40,7 +39,6 @@ test('the algebra of ranges is the algebra of sets, in canonical form', () => {
       const results: [CodePointRanges, (byte: number) => boolean][] = [
         [a, (byte) => inA.has(byte)],
         [unionRanges(a, b), (byte) => inA.has(byte) || inB.has(byte)],
-        [intersectRanges(a, b), (byte) => inA.has(byte) && inB.has(byte)],
         [subtractRanges(a, b), (byte) => inA.has(byte) && !inB.has(byte)],
         [negateRanges(a, 'octet'), (byte) => !inA.has(byte)],
       ]

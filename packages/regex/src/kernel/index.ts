@@ -59,6 +59,8 @@ const ROW_FIRST_TEXT_GROUP: usize = 12
 /** Address of the table that gives the start row of each context, for a state without groups; otherwise 0. */
 const ROW_STARTS: usize = 16
 const ROW_CONTEXT: usize = 20
+/** Nonzero when a match may turn out to have ended one byte back, with the byte since then copied. */
+const ROW_LAST_BYTE: usize = 24
 
 const EXIT_DONE: i32 = 0
 const EXIT_UNKNOWN: i32 = 1
@@ -142,6 +144,7 @@ function scan(): i32 {
             const synced: usize = load<i32>(starts + (<usize>context << 2))
             if (synced == 0) {
               store<i32>(POS, pos)
+              store<i32>(ROW, <i32>row)
               store<i32>(DETAIL, context)
               return EXIT_START
             }
@@ -283,6 +286,16 @@ function heldWith(
     bytes = load<i32>(group) - load<i32>(group + 8) - (firstPos - firstSkipped) + (pos - load<i32>(group))
   } else {
     bytes = pos - skipped - (firstPos - firstSkipped)
+  }
+  if (text < 0 && load<i32>(row - ROW_LAST_BYTE) != 0) {
+    // It counts already unless the spine covers it with a match whose text nobody needs.
+    for (let e = edgeCount - 1; e >= firstDepth; e--) {
+      const edge: usize =
+        scratchEdges != 0 && e >= scratchBase ? scratchEdges + <usize>(e - scratchBase) * EDGE_BYTES : edgeAddress(e)
+      if (load<i32>(edge) == pos) continue
+      if (load<i32>(edge, 4) == pos && (load<i32>(edge, 12) & FLAG_NEEDS_TEXT) == 0) bytes++
+      break
+    }
   }
   // Bytes before the first place that is still open are copied in every continuation.
   bytes -= barrierWith(row, pos, groups, groupCount, edgeCount, scratchBase, scratchEdges) - firstPos
