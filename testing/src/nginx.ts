@@ -1,0 +1,96 @@
+/** nginx as an origin that nobody here wrote: a process of its own in a folder of its own. */
+import { spawn } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+
+export interface Nginx {
+  readonly port: number
+  stop(): Promise<void>
+}
+
+const MAX_ATTEMPTS = 5
+
+/** Starts nginx with `folder` as its prefix and the given content of a `server` block; needs no privileges. */
+export async function startNginx(folder: string, server: string): Promise<Nginx> {
+  mkdirSync(join(folder, 'nginx'), { recursive: true })
+  for (let attempt = 1; ; attempt++) {
+    const port = await freePort()
+    writeFileSync(join(folder, 'nginx/nginx.conf'), configuration(port, server))
+    // One process: nothing of it outlives the one that can be ended, and no worker runs as another user.
+    const child = spawn('nginx', ['-p', folder, '-c', 'nginx/nginx.conf', '-e', 'stderr'], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    const kill = (): void => {
+      child.kill('SIGKILL')
+    }
+    process.once('exit', kill)
+    const closed = new Promise<void>((resolve) => {
+      child.once('close', () => {
+        process.off('exit', kill)
+        resolve()
+      })
+    })
+    let told = ''
+    const started = await new Promise<boolean>((resolve, reject) => {
+      child.once('error', reject)
+      child.once('close', () => resolve(false))
+      child.stderr.setEncoding('utf8').on('data', (text: string) => {
+        told = (told + text).slice(-4_096)
+        // Said after all addresses are listened on.
+        if (/using the "\w+" event method/.test(told)) resolve(true)
+      })
+    })
+    if (started) {
+      return {
+        port,
+        stop: async () => {
+          child.kill('SIGTERM')
+          await closed
+        },
+      }
+    }
+    if (attempt === MAX_ATTEMPTS || !told.includes('Address already in use')) {
+      throw new Error(`nginx did not start:\n${told}`)
+    }
+  }
+}
+
+function configuration(port: number, server: string): string {
+  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  return `
+daemon off;
+master_process off;
+pid nginx/pid;
+error_log stderr notice;
+events { worker_connections 256; }
+http {
+  access_log off;
+  ${kinds.map((kind) => `${kind}_temp_path nginx/${kind};`).join('\n  ')}
+  sendfile on;
+  tcp_nopush on;
+  types {
+    text/html html; text/plain txt; application/json json; image/png png; application/zip zip; video/mp4 mp4;
+    application/octet-stream dat;
+  }
+  server {
+    listen 127.0.0.1:${port};
+    ${server}
+  }
+}
+`
+}
+
+/** A port that was free a moment ago. */
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => {
+        if (typeof address === 'object' && address !== null) resolve(address.port)
+      })
+    })
+  })
+}
