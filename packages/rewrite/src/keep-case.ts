@@ -54,8 +54,18 @@ export function caseKeeper(replacement: string, mode: Mode): (match: Uint8Array)
     title: encode(isSpelled ? replacement : title),
     other: encode(replacement),
   }
-  return (match) => forms[caseShape(decode(match), mode)]
+  // A text is found in a handful of cases only, and far more often than that.
+  const known = new Map<string, Uint8Array>()
+  return (match) => {
+    const key = decodeLatin1(match)
+    const form = known.get(key) ?? forms[caseShape(decode(match), mode)]
+    if (known.size < MAX_KNOWN_CASES) known.set(key, form)
+    return form
+  }
 }
+
+/** Cases of a text whose form is remembered, per rule; a long text has more of them than memory. */
+const MAX_KNOWN_CASES = 32
 
 /** With its first letter in upper case. */
 function capitalized(text: string, mode: Mode): string {
