@@ -113,6 +113,6 @@ test('the example of the documentation has nothing wrong', async () => {
   const example = join(import.meta.dirname, '../../../docs/examples/prexy.yaml')
   expect(await runPrexy(['check', example])).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/: ok: 4 rules, 2 routes\n$/),
+    stdout: expect.stringMatching(/: ok: 5 rules, 2 routes\n$/),
   })
 })
