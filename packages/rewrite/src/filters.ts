@@ -18,7 +18,7 @@ export type Landing =
   | 'json'
   /** Anything else that is known: plain text, style sheets. */
   | 'plain'
-  /** No type: a browser may take it for HTML. */
+  /** No type, or one that says nothing: a browser may take it for HTML. */
   | 'unknown'
 
 export interface FilterContext {
@@ -29,13 +29,17 @@ export interface FilterContext {
 /** `mediaType`: `type/subtype`, any letter case, parameters allowed; undefined or empty when there is none. */
 export function landingOf(mediaType: string | undefined): Landing {
   const essence = (mediaType ?? '').split(';', 1)[0].trim().toLowerCase()
-  if (essence === '') return 'unknown'
+  if (!MEDIA_TYPE.test(essence) || SNIFFED_TYPES.includes(essence) || essence.startsWith('multipart/')) return 'unknown'
   const subtype = essence.slice(essence.indexOf('/') + 1)
-  if (subtype === 'html' || subtype === 'xml' || subtype.endsWith('+xml')) return 'markup'
+  if (subtype === 'html' || subtype === 'xml' || subtype === 'xsl' || subtype.endsWith('+xml')) return 'markup'
   if (/^(?:x-)?(?:java|ecma|j|live)script/.test(subtype)) return 'script'
   if (subtype === 'json' || subtype.endsWith('+json') || subtype === 'importmap') return 'json'
   return 'plain'
 }
+
+const MEDIA_TYPE = /^[\w!#$%&'*+.^`|~-]+\/[\w!#$%&'*+.^`|~-]+$/
+/** MIME Sniffing Standard §7: as good as no type. */
+const SNIFFED_TYPES: readonly string[] = ['unknown/unknown', 'application/unknown', '*/*']
 
 export function applyFilters(bytes: Uint8Array, filters: readonly FilterName[], context: FilterContext): Uint8Array {
   return filters.reduce((text, filter) => applyFilter(text, filter, context), bytes)
