@@ -29,7 +29,7 @@ export interface DecoderOptions<Context = undefined> {
   readonly maxArrayLength?: number
   readonly maxMapLength?: number
   readonly maxExtLength?: number
-  /** Levels of arrays and maps. Default: 512. At most 2,000, since decoding is recursive. */
+  /** Levels of arrays and maps. Default: 512. At most 1,000, since decoding is recursive. */
   readonly maxDepth?: number
   /** The property for a key. Default: strings and numbers as they are, an error for anything else. */
   readonly mapKeyConverter?: (key: unknown) => string | number

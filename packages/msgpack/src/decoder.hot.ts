@@ -30,7 +30,8 @@ const UINT32_MAX = 0xffffffff
 /** Beyond any depth, and an integer that V8 keeps unboxed. */
 export const NEVER_LAZY = 0x3fffffff
 const DEFAULT_MAX_DEPTH = 512
-const MOST_MAX_DEPTH = 2_000
+/** Five frames a level; a stack of 984 KB, V8's, is used up at about 1,900. */
+const MOST_MAX_DEPTH = 1_000
 /** From this many keys on `{}` would become a dictionary, which reads and writes ten times slower. */
 const WIDE_KEYS = 16
 /** What {@link ShapeNode.repeats} gains by a string that came again, at most; and how long a key is left out, then tried. */

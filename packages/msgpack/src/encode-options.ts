@@ -10,7 +10,7 @@ export interface EncoderOptions<Context = undefined> {
    * option of the same name each comes back as what it was. Default: false.
    */
   readonly useBigInt64?: boolean
-  /** Levels of arrays, maps and objects. Default: 100. At most 2,000, since encoding is recursive. */
+  /** Levels of arrays, maps and objects. Default: 100. At most 1,000, since encoding is recursive. */
   readonly maxDepth?: number
   /** Bytes of the buffer that is written to, which grows as needed. Default: 2,048. */
   readonly initialBufferSize?: number

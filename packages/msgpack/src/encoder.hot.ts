@@ -16,7 +16,8 @@ import { encodeDateToTimeSpec, encodeTimeSpecToTimestamp, EXT_TIMESTAMP } from '
 import { writeText } from './text-writer.hot.ts'
 
 const DEFAULT_MAX_DEPTH = 100
-const MOST_MAX_DEPTH = 2_000
+/** Five frames a level; a stack of 984 KB, V8's, is used up at about 1,900. */
+const MOST_MAX_DEPTH = 1_000
 const DEFAULT_INITIAL_BUFFER_BYTES = 2_048
 /** Longer keys are written each time. */
 const MAX_KEY_BYTES = 60

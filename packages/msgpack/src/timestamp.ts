@@ -79,8 +79,16 @@ function readTimeSpec(view: DataView): TimeSpec {
   )
 }
 
-/** A `Date`, which drops what is below a millisecond; use {@link decodeTimestampToTimeSpec} to keep it. */
+/** What a `Date` holds: 100 million days around the epoch (ECMA-262 §21.4.1.1). */
+const MAX_DATE_MS = 8.64e15
+
+/**
+ * A `Date`, which drops what is below a millisecond; use {@link decodeTimestampToTimeSpec} to keep it. Throws a
+ * {@link DecodeError} for a time that no `Date` can hold.
+ */
 export function decodeTimestampExtension(data: Uint8Array): Date {
   const { sec, nsec } = decodeTimestampToTimeSpec(data)
-  return new Date(sec * 1_000 + Math.floor(nsec / 1_000_000))
+  const ms = sec * 1_000 + Math.floor(nsec / 1_000_000)
+  if (Math.abs(ms) > MAX_DATE_MS) throw new DecodeError('extension', 'timestamp beyond the range of Date', 0)
+  return new Date(ms)
 }
