@@ -3,7 +3,7 @@
  * `docs/configuration.md` is generated from it.
  */
 import { z } from 'zod'
-import { type OneOrMore, oneOrMore, pathGlob, type RawRule, ruleListSchema } from './rule-schema.ts'
+import { hostPattern, type OneOrMore, oneOrMore, pathGlob, type RawRule, ruleListSchema } from './rule-schema.ts'
 
 export interface RewriteOptions {
   readonly priority?: 'first' | 'longest'
@@ -169,10 +169,6 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
   })
   .describe('How rules are applied.')
 
-const hostPattern = z
-  .string()
-  .regex(/^(\*\.)?[^\s/:*?#@]+$/, 'is no host; write it like www.example.org or *.example.org, without scheme and port')
-
 const servingFields = {
   preserveHost: z
     .boolean()
@@ -192,7 +188,7 @@ const servingFields = {
     ),
 } as const
 
-export const routeSchema: z.ZodType<RawRoute> = z
+const routeSchema: z.ZodType<RawRoute> = z
   .strictObject({
     name: z
       .string()

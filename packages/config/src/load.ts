@@ -263,7 +263,7 @@ function claimName(name: string, taken: Set<string>): string {
 const HTTP_PORT = 80
 
 /** `http://127.0.0.1:9000`, as the schema lets through, or a mapping around it. */
-export function upstreamOf(upstream: string | RawUpstream): UpstreamAddress {
+function upstreamOf(upstream: string | RawUpstream): UpstreamAddress {
   const { url, ...limits } = typeof upstream === 'string' ? { url: upstream } : upstream
   const authority = url.slice('http://'.length).replace(/\/$/, '')
   const port = /:(\d+)$/.exec(authority)
@@ -272,7 +272,7 @@ export function upstreamOf(upstream: string | RawUpstream): UpstreamAddress {
 }
 
 /** `8080`, `:8080`, `127.0.0.1:8080` or `[::1]:8080`, as the schema lets through. */
-export function listenAddressOf(address: string | number): ListenAddress {
+function listenAddressOf(address: string | number): ListenAddress {
   if (typeof address === 'number') return { host: undefined, port: address }
   const colon = address.lastIndexOf(':')
   const host = address.slice(0, colon).replace(/^\[|\]$/g, '')

@@ -72,7 +72,8 @@ export function oneOrMore<T>(item: z.ZodType<T>): z.ZodType<OneOrMore<T>> {
 
 const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'is no method; write it in capitals, like GET')
 
-const hostPattern = z
+/** `*.example.org` and the like; shared with the routes. */
+export const hostPattern: z.ZodType<string> = z
   .string()
   .regex(
     /^(\*\.)?[A-Za-z0-9_.-]+$/,

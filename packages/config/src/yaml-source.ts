@@ -12,7 +12,7 @@ import type { ConfigPath, ConfigProblem, Position } from './problem.ts'
 export const MAX_CONFIG_CHARACTERS: number = 16 * 1024 * 1024
 
 /** How many values aliases may add to a document, counted with those inside them; an anchor bomb grows without end. */
-export const MAX_ALIAS_EXPANSIONS = 10_000
+const MAX_ALIAS_EXPANSIONS = 10_000
 
 /** Syntax errors shown for one file; a broken indent makes hundreds that say nothing new. */
 const MAX_SYNTAX_PROBLEMS = 10
