@@ -8,7 +8,7 @@ import { compileRuleList } from './rule-source.ts'
 import { type Styles, stylesFor } from './terminal.ts'
 
 /** What was found in one file. */
-export interface CheckReport {
+interface CheckReport {
   readonly file: string
   readonly kind: 'configuration' | 'rules'
   readonly problems: readonly ConfigProblem[]
@@ -38,7 +38,7 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
 }
 
 /** Checks a configuration, or a rules file when the document is a list. */
-export function checkText(text: string, file: string): CheckReport {
+function checkText(text: string, file: string): CheckReport {
   if (Array.isArray(readYaml(text, file).value)) {
     const loaded = loadRules(text, file)
     const problems = withRuleProblems(loaded.problems, loaded.source, loaded.ruleLists)

@@ -1,7 +1,17 @@
 /** `prexy debug match`: where the first match of several patterns is. */
 import { encodeLatin1 } from '@prexy/bytes/latin1'
 import { firstMatch } from '@prexy/rewrite/first-match'
-import { COMPATS, choiceAt, fieldsOf, listAt, MODES, octetText, octetTextAt, ruleText } from './debug-question.ts'
+import {
+  COMPATS,
+  choiceAt,
+  fieldsOf,
+  listAt,
+  MODES,
+  missing,
+  octetText,
+  octetTextAt,
+  ruleText,
+} from './debug-question.ts'
 import { QuestionError } from './json-lines.ts'
 
 const FIELDS = ['regexes', 'flags', 'flags_per_regex', 'mode', 'compat', 'subject', 'chunks']
@@ -47,8 +57,4 @@ function cut(subject: Uint8Array, sizes: readonly unknown[] | undefined): Uint8A
   }
   chunks.push(subject.subarray(from))
   return chunks
-}
-
-function missing(field: string): never {
-  throw new QuestionError(`${field} is missing`)
 }

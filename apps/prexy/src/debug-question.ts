@@ -29,6 +29,10 @@ export function listAt(fields: Fields, key: string): readonly unknown[] | undefi
   return list
 }
 
+export function missing(field: string): never {
+  throw new QuestionError(`${field} is missing`)
+}
+
 /** A text of octets, one character each; undefined when it is absent. */
 export function octetTextAt(fields: Fields, key: string): string | undefined {
   const value = fields[key]

@@ -19,6 +19,7 @@ import {
   listAt,
   type Mode,
   MODES,
+  missing,
   octetText,
   octetTextAt,
   ruleText,
@@ -156,8 +157,4 @@ function readVariables(value: unknown, mode: Mode): Record<string, string> | und
 
 function decodedVariable(octets: string, mode: Mode): string {
   return mode === 'octet' ? octets : decodeUtf8(encodeLatin1(octets))
-}
-
-function missing(field: string): never {
-  throw new QuestionError(`${field} is missing`)
 }

@@ -3,7 +3,7 @@ import type { Readable, Writable } from 'node:stream'
 import { once } from 'node:events'
 
 /** A line longer than this is refused unread. */
-export const MAX_LINE_BYTES: number = 256 * 1024 * 1024
+const MAX_LINE_BYTES = 256 * 1024 * 1024
 
 /** Thrown for a line that cannot be understood. */
 export class QuestionError extends Error {}

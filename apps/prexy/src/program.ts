@@ -1,20 +1,14 @@
 /** The command line, defined once: what `--help` prints and what `docs/cli.md` says come from here. */
 import { Command, Option } from 'commander'
+import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
+import { DEFAULT_MAX_HELD_BYTES, MIN_MAX_HELD_BYTES } from '@prexy/rewrite/rules'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addRuleOptions } from './rule-options.ts'
 import { stylesFor } from './terminal.ts'
 import { VERSION } from './version.ts'
 
 export type LogFormat = 'text' | 'json' | 'off'
-
-interface RewriteFlags {
-  readonly priority?: 'first' | 'longest'
-  readonly mode?: 'text' | 'octet'
-  readonly maxHeldBytes?: number
-  readonly overflow?: 'skip' | 'passthrough' | 'abort'
-  readonly compat?: 'nginx'
-}
 
 /** What a command is run with: where it leaves its exit code, and how it says what is wrong with its words. */
 export interface CommandRun {
@@ -69,7 +63,7 @@ function addProxyCommand(program: Command, run: CommandRun): void {
     ['The same engine as a filter:', "prexy replace --regex '[0-9]{16}' --with '[card]' < app.log"],
   ])
   program.action(
-    async (url: string | undefined, flags: ListenFlags & RewriteFlags & { log?: LogFormat }, command: Command) => {
+    async (url: string | undefined, flags: ListenFlags & RewriteOptions & { log?: LogFormat }, command: Command) => {
       rules.finish()
       if (url === undefined) {
         if (flags.listen !== undefined || rules.entries.length > 0)
@@ -147,7 +141,7 @@ function addReplaceCommand(program: Command, run: CommandRun): void {
     ['Rules from a file:', 'prexy replace --rules rules.yaml page.html'],
   ])
   addNotes(command, 'Exit codes: 0 done, with or without a match; 1 nothing replaced and --fail-if-none; 2 an error.')
-  command.action(async (files: string[], flags: ReplaceFlags & RewriteFlags) => {
+  command.action(async (files: string[], flags: ReplaceFlags & RewriteOptions) => {
     rules.finish()
     if (rules.entries.length === 0) throw new CommandError('no rules; add --text a --with b, or --rules rules.yaml')
     const { compileRuleEntries } = await import('./rule-source.ts')
@@ -220,7 +214,7 @@ function addExplainCommands(debug: Command): void {
   addRewriteOptions(pattern)
   addExamples(pattern, [['', "prexy debug pattern --regex '<title>([^<]*)</title>' --with '$1' --domain a.example"]])
   addNotes(pattern, 'A rule without --with deletes what it matches.')
-  pattern.action(async (flags: RewriteFlags) => {
+  pattern.action(async (flags: RewriteOptions) => {
     described.finish()
     if (described.entries.length === 0) throw new CommandError("no rules; add --regex 'a+b', or --rules rules.yaml")
     const { describeEntries } = await import('./debug-pattern.ts')
@@ -240,7 +234,7 @@ function addExplainCommands(debug: Command): void {
       'rule 1 that began at byte 3 and is not over, "open 3" one that only waits for what follows; "found" is a whole match,\n' +
       'which a better one may still undo.',
   )
-  trace.action(async (text: string | undefined, flags: RewriteFlags) => {
+  trace.action(async (text: string | undefined, flags: RewriteOptions) => {
     traced.finish()
     if (traced.entries.length === 0)
       throw new CommandError("no rules; add --regex 'a+b' --with c, or --rules rules.yaml")
@@ -293,21 +287,24 @@ function addRewriteOptions(command: Command): void {
   add(new Option('--priority <which>', 'of several matches at one place').choices(['first', 'longest']))
   add(new Option('--mode <unit>', 'match characters of UTF-8, or single bytes').choices(['text', 'octet']))
   add(
-    new Option('--max-held-bytes <bytes>', 'how much may wait for the end of a possible match (65536)').argParser(
-      (value) => {
-        const bytes = Number(value)
-        if (!Number.isSafeInteger(bytes) || bytes < 4)
-          throw new CommandError(`--max-held-bytes ${value} is no whole number from 4`)
-        return bytes
-      },
-    ),
+    new Option(
+      '--max-held-bytes <bytes>',
+      `how much may wait for the end of a possible match (${DEFAULT_MAX_HELD_BYTES})`,
+    ).argParser((value) => {
+      const bytes = Number(value)
+      if (!Number.isSafeInteger(bytes)) throw new CommandError(`--max-held-bytes ${value} is no whole number`)
+      return bytes
+    }),
   )
   add(new Option('--overflow <policy>', 'what happens at that limit').choices(['skip', 'passthrough', 'abort']))
   add(new Option('--compat <what>', "follow OpenResty's replace_filter where it differs").choices(['nginx']))
 }
 
-function rewriteOptions(flags: RewriteFlags): RewriteFlags {
+function rewriteOptions(flags: RewriteOptions): RewriteOptions {
   const { priority, mode, maxHeldBytes, overflow, compat } = flags
+  const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
+  if (maxHeldBytes !== undefined && maxHeldBytes < least)
+    throw new CommandError(`--max-held-bytes ${maxHeldBytes} is too little, the least is ${least}`)
   return {
     ...(priority === undefined ? {} : { priority }),
     ...(mode === undefined ? {} : { mode }),

@@ -54,7 +54,12 @@ describe('what is wrong with the command line', () => {
     [['replace', ...AB, '--in-place', '-'], '--in-place cannot rewrite standard input'],
     [['replace', ...AB, '--in-place=/tmp/x', 'f'], '--in-place=/tmp/x: a suffix has no /'],
     [['replace', '--txt', 'a'], "unknown option '--txt'\n(Did you mean --text?)"],
-    [['replace', ...AB, '--max-held-bytes', '1'], '--max-held-bytes 1 is no whole number from 4'],
+    [['replace', ...AB, '--max-held-bytes', 'x'], '--max-held-bytes x is no whole number'],
+    [['replace', ...AB, '--max-held-bytes', '3'], '--max-held-bytes 3 is too little, the least is 4'],
+    [
+      ['replace', ...AB, '--compat', 'nginx', '--max-held-bytes', '-1'],
+      '--max-held-bytes -1 is too little, the least is 0',
+    ],
     [['serv', 'prexy.yaml'], 'there is no command serv; did you mean prexy serve?'],
     [['prexy.yaml'], 'prexy.yaml is no address; to serve a file: prexy serve prexy.yaml'],
     [['https://origin'], '"https://origin" is https; prexy speaks plain http to upstreams'],

@@ -104,7 +104,7 @@ describe('as a filter', () => {
     const args = ['replace', '--regex', 'x.*y', '--with', '$&', '--max-held-bytes', '8', '--overflow', 'abort']
     const { code, stdout, stderr } = await runPrexy(args, `ab${'x'.repeat(100)}`)
     expect(code).toBe(2)
-    expect(`ab${'x'.repeat(100)}`).toContain(stdout)
+    expect(stdout).toBe(`ab${'x'.repeat(8)}`)
     expect(stderr).toBe('prexy: standard input: the body holds more than maxHeldBytes and the rule set says abort\n')
   })
 })
