@@ -19,7 +19,7 @@ const runtime: typeof zlib & ZstdFunctions = zlib
 const { createZstdDecompress, createZstdCompress, zstdCompressSync } = runtime
 
 /** ZSTD_e_flush and ZSTD_c_compressionLevel of zstd.h; node:zlib names them only where it has zstd. */
-export const ZSTD_FLUSH = 1
+const ZSTD_FLUSH = 1
 const ZSTD_COMPRESSION_LEVEL = 100
 /** ZSTD_d_windowLogMax: RFC 9659 §3 asks for windows of 8 MB at most, and more would be the sender's memory attack. */
 const ZSTD_WINDOW_LOG_MAX = 100
