@@ -4,14 +4,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 // Written in pieces, so that this file passes its own check.
-const DEVELOPER_PATH = new RegExp(
-  [
-    '/wor' + 'k/(?:main|notes|shared|\\.library|\\.mirror)\\b',
-    '/roo' + 't/',
-    '/hom' + 'e/\\w+/',
-    '/User' + 's/\\w+/',
-  ].join('|'),
-)
+const DEVELOPER_PATH = new RegExp(['/wor' + 'k/', '/roo' + 't/', '/hom' + 'e/\\w+/', '/User' + 's/\\w+/'].join('|'))
 
 /**
  * @param {string} root a git work tree

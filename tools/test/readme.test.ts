@@ -3,10 +3,10 @@
  * are what must come out. A command that listens is started, waited for, and ended with its block; the usual ports in the
  * text are swapped for free ones. `sh` blocks may only name commands that other tests run.
  */
-import { type ChildProcess, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
-import { connect, createServer as createSocketServer, type Server } from 'node:net'
+import { createServer as createSocketServer, type Server } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 
@@ -38,7 +38,7 @@ test.each(dialogues.map((block) => [block.split('\n', 1)[0], block]))(
     ])
     for (const { command, output } of steps(block)) {
       const line = command.replace(/\b(?:9000|8080)\b/g, (port) => String(ports.get(port)))
-      if (/ --listen /.test(line)) await startListening(line, Number(ports.get('8080')))
+      if (/ --listen /.test(line)) await startListening(line)
       else expect(await run(line)).toBe(output)
     }
   },
@@ -75,35 +75,18 @@ function run(command: string): Promise<string> {
   })
 }
 
-async function startListening(command: string, port: number): Promise<void> {
+async function startListening(command: string): Promise<void> {
   const child = spawn('bash', ['-c', command], { cwd: ROOT, stdio: ['ignore', 'ignore', 'pipe'], detached: true })
-  let said = ''
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    said += text
-  })
   onTestFinished(() => {
     if (child.pid !== undefined && child.exitCode === null) process.kill(-child.pid, 'SIGKILL')
   })
-  while (!(await accepts(port))) {
-    if (hasEnded(child)) throw new Error(`ended instead of listening: ${command}\n${said}`)
-  }
-}
-
-function hasEnded(child: ChildProcess): boolean {
-  return child.exitCode !== null || child.signalCode !== null
-}
-
-/** One attempt to connect, after a short breath. */
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    setTimeout(() => {
-      const socket = connect(port, '127.0.0.1')
-      socket.once('connect', () => {
-        socket.destroy()
-        resolve(true)
-      })
-      socket.once('error', () => resolve(false))
-    }, 20)
+  let said = ''
+  await new Promise<void>((resolve, reject) => {
+    child.stderr.setEncoding('utf8').on('data', (text: string) => {
+      said += text
+      if (said.includes('listening on')) resolve()
+    })
+    child.once('close', () => reject(new Error(`ended instead of listening: ${command}\n${said}`)))
   })
 }
 
