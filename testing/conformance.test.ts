@@ -129,9 +129,7 @@ function rulesOf(row: BodyCase): { rules: RegexRule[]; options: RuleSetOptions }
 }
 
 if (!existsSync(CASES)) {
-  it('cases from outside did not run: there is no folder ../shared/cases', () => {
-    console.log('conformance: ../shared/cases is not there; its cases did not run')
-  })
+  it('cases from outside', (context) => context.skip('there is no folder ../shared/cases'))
 } else {
   describe('patterns', () => {
     const rows = readCases<PatternCase>('regex-perl.jsonl')
