@@ -86,15 +86,11 @@ export class Connection {
     return this.#socket.writable
   }
 
-  /**
-   * Sends a chunk, which belongs to the connection from now on; a string is sent as Latin-1. Returns false when the
-   * caller should pause until `onDrain`.
-   */
-  write(data: Uint8Array | string): boolean {
+  /** Sends a chunk, which belongs to the connection from now on. False: the caller should pause until `onDrain`. */
+  write(chunk: Uint8Array): boolean {
     const socket = this.#socket
     if (!socket.writable) return true
-    if (typeof data === 'string') socket.write(data, 'latin1')
-    else socket.write(data)
+    socket.write(chunk)
     return this.takesMore()
   }
 

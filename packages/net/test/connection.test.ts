@@ -69,14 +69,14 @@ it('octets and both ends of a connection arrive in order', async () => {
   const [server, client] = [
     recorder({
       onEnd: () => {
-        serverConnection.write('bye')
+        serverConnection.write(Buffer.from('bye'))
         serverConnection.end()
       },
     }),
     recorder({ onEnd: () => clientConnection.destroy() }),
   ]
   const { server: serverConnection, client: clientConnection } = await pair(server, client)
-  clientConnection.write('h\xe9')
+  clientConnection.write(Buffer.from('h\xe9', 'latin1'))
   clientConnection.write(Buffer.from('llo'))
   clientConnection.end()
   await Promise.all([server.closed, client.closed])
@@ -86,7 +86,7 @@ it('octets and both ends of a connection arrive in order', async () => {
     ['end', 'close'],
     ['connect', 'end', 'close'],
   ])
-  clientConnection.write('dropped')
+  clientConnection.write(Buffer.from('dropped'))
   expect(clientConnection.writable).toBe(false)
 })
 
@@ -115,14 +115,14 @@ it.each(['data at once', 'alone'])('a reset with %s is a reset, however it arriv
   for (let round = 0; round < 20; round++) {
     const server = recorder({
       onData: () => {
-        if (what === 'data at once') serverConnection.write('last words')
+        if (what === 'data at once') serverConnection.write(Buffer.from('last words'))
         serverConnection.reset()
         return false
       },
     })
     const client = recorder({ onEnd: () => clientConnection.destroy() })
     const { server: serverConnection, client: clientConnection } = await pair(server, client)
-    clientConnection.write('x')
+    clientConnection.write(Buffer.from('x'))
     await Promise.all([server.closed, client.closed])
     expect(client.calls).toEqual(['connect', 'close ECONNRESET'])
   }
@@ -174,7 +174,7 @@ it('chunks that a receiver keeps are not overwritten by what comes later', async
     onEnd: () => clientConnection.destroy(),
   })
   const { server: serverConnection, client: clientConnection } = await pair(server, client)
-  clientConnection.write('go')
+  clientConnection.write(Buffer.from('go'))
   await client.closed
   expect(Buffer.concat(kept).equals(Buffer.concat(client.received))).toBe(true)
   expect(
@@ -187,7 +187,7 @@ it('what a handler throws costs its connection only, and is reported', async () 
     const errors: string[] = []
     const server = recorder({
       onData: () => {
-        serverConnection.write('answer')
+        serverConnection.write(Buffer.from('answer'))
         serverConnection.end()
         return false
       },
@@ -201,7 +201,7 @@ it('what a handler throws costs its connection only, and is reported', async () 
     const { server: serverConnection, client: clientConnection } = await pair(server, client, (error) => {
       errors.push(error.message)
     })
-    clientConnection.write('x')
+    clientConnection.write(Buffer.from('x'))
     await client.closed
     serverConnection.destroy()
     await server.closed
