@@ -177,6 +177,15 @@ describe('a client', () => {
   })
 })
 
+it('a client that was answered and sends megabytes more is closed without waiting for clientLingerMs', async () => {
+  await using setup = await setUp({ script: silent, manualTime: true })
+  const client = await setup.connect()
+  await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n')
+  expect((await client.readResponse()).status).toBe(400)
+  await flood(client.socket, Buffer.alloc(65_536), 4_000_000)
+  while (setup.proxy.connections > 0) await settled()
+})
+
 describe('an upstream', () => {
   it('that waits for a request body is not timed: its client is', async () => {
     await using setup = await setUp({
