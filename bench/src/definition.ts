@@ -15,7 +15,6 @@ export type BenchRule =
 interface BaseDefinition {
   readonly name: string
   readonly what: string
-  readonly rules: readonly BenchRule[]
   readonly runtimes: readonly RuntimeName[]
   /** Processes per engine and runtime, each measuring once. */
   readonly samples: number
@@ -25,6 +24,7 @@ interface BaseDefinition {
 /** One page through an engine, again and again, in one process. */
 export interface EngineDefinition extends BaseDefinition {
   readonly model: 'engine'
+  readonly rules: readonly BenchRule[]
   readonly page: PageDefinition & { readonly bytes: number }
   /** Sizes of the pieces that a streaming engine is given. */
   readonly chunkBytes: number
@@ -36,6 +36,7 @@ export interface EngineDefinition extends BaseDefinition {
 /** Requests through a proxy in front of an origin; what counts is the CPU time of the proxy's processes. */
 export interface ProxyDefinition extends BaseDefinition {
   readonly model: 'proxy'
+  readonly rules: readonly BenchRule[]
   readonly page: PageDefinition
   /** Sizes of the bodies, in bytes. */
   readonly bodies: readonly number[]
@@ -43,7 +44,36 @@ export interface ProxyDefinition extends BaseDefinition {
   readonly proxies: readonly ProxyName[]
 }
 
-export type Definition = EngineDefinition | ProxyDefinition
+/** What MessagePack codecs are given; generated, the same bytes every time. */
+export type MsgpackDocument =
+  | { readonly kind: 'events'; readonly events: number }
+  | { readonly kind: 'small' }
+  | { readonly kind: 'hostile'; readonly bytes: number }
+
+/** A document through MessagePack codecs, each in fresh processes. */
+export interface MsgpackDefinition extends BaseDefinition {
+  readonly model: 'msgpack'
+  /** `decode-first`: CPU time and kept memory of one decode. `memory`: what the process grew by. Others: medians. */
+  readonly task: MsgpackTask
+  readonly document: MsgpackDocument
+  /** The first is what the others are compared with. */
+  readonly codecs: readonly CodecName[]
+}
+
+export type Definition = EngineDefinition | ProxyDefinition | MsgpackDefinition
+
+export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
+export type MsgpackTask = (typeof TASKS)[number]
+
+export const CODECS = [
+  '@msgpack/msgpack',
+  'msgpackr',
+  'prexy',
+  'prexy known shapes',
+  'prexy lazy',
+  'prexy columns',
+] as const
+export type CodecName = (typeof CODECS)[number]
 
 export const ENGINES = ['prexy', 'dfa-loop', 'regexp-replace'] as const
 export type EngineName = (typeof ENGINES)[number]
@@ -55,7 +85,12 @@ export type ProxyName = (typeof PROXIES)[number]
 export const RUNTIMES = ['node', 'node24', 'bun'] as const
 export type RuntimeName = (typeof RUNTIMES)[number]
 
-const BASE_FIELDS = ['name', 'model', 'what', 'page', 'rules', 'runtimes', 'samples', 'secondsPerSample']
+const BASE_FIELDS = ['name', 'model', 'what', 'runtimes', 'samples', 'secondsPerSample']
+const MODEL_FIELDS = {
+  engine: ['page', 'rules', 'chunkBytes', 'expectedMatches', 'engines'],
+  proxy: ['page', 'rules', 'bodies', 'connections', 'proxies'],
+  msgpack: ['task', 'document', 'codecs'],
+} satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
 export function readDefinitions(folder: string): ReadonlyMap<string, Definition> {
@@ -72,11 +107,8 @@ export function readDefinitions(folder: string): ReadonlyMap<string, Definition>
 
 export function parseDefinition(text: string): Definition {
   const value: unknown = JSON.parse(text)
-  if (!isDefinition(value)) throw new Error('a definition has a "model": "engine" or "proxy"')
-  const fields = new Set([
-    ...BASE_FIELDS,
-    ...(value.model === 'engine' ? ['chunkBytes', 'expectedMatches', 'engines'] : ['bodies', 'connections', 'proxies']),
-  ])
+  if (!isDefinition(value)) throw new Error('a definition has a "model": "engine", "proxy" or "msgpack"')
+  const fields = new Set([...BASE_FIELDS, ...MODEL_FIELDS[value.model]])
   for (const field of fields) {
     if (!Object.hasOwn(value, field)) throw new Error(`${String(value.name)}: "${field}" is missing`)
   }
@@ -85,7 +117,11 @@ export function parseDefinition(text: string): Definition {
   }
   requireKnown(value.name, value.runtimes, RUNTIMES)
   if (value.model === 'engine') requireKnown(value.name, value.engines, ENGINES)
-  else requireKnown(value.name, value.proxies, PROXIES)
+  else if (value.model === 'proxy') requireKnown(value.name, value.proxies, PROXIES)
+  else {
+    requireKnown(value.name, value.codecs, CODECS)
+    requireKnown(value.name, [value.task], TASKS)
+  }
   return value
 }
 
@@ -94,7 +130,7 @@ function isDefinition(value: unknown): value is Definition {
     typeof value === 'object' &&
     value !== null &&
     'model' in value &&
-    (value.model === 'engine' || value.model === 'proxy')
+    (value.model === 'engine' || value.model === 'proxy' || value.model === 'msgpack')
   )
 }
 

@@ -77,7 +77,7 @@ export function* events(count: number): Generator<RecordedEvent, void, undefined
       source: kind === 'exchange' ? 'proxy' : pick(SOURCES, random),
       kind,
       level: pick(LEVELS, random),
-      name: `${pick(WORDS, random)}.${pick(WORDS, random)}.${pick(WORDS, random)}`,
+      name: `${pick(WORDS, random)}.${pick(WORDS, random)}`,
       durationMs: (random() % 1_000_000) / 1_024,
       trace: hex(random, 32),
       payload,

@@ -1,9 +1,10 @@
-/** `npm run bench -- NAME [--record] [--runtimes node,bun] [--samples N]`; without a name, what there is. */
+/** `npm run bench -- NAME [--record] [--runtimes node,bun] [--samples N] [--data FILE]`; without a name, what there is. */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { readDefinitions, RUNTIMES, type Definition } from './definition.ts'
 import { runEngineBench } from './engine-bench.ts'
+import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
 import { findRuntime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize } from './record.ts'
@@ -14,7 +15,12 @@ const DEFINITIONS = join(ROOT, 'bench/definitions')
 async function main(): Promise<number> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { record: { type: 'boolean' }, runtimes: { type: 'string' }, samples: { type: 'string' } },
+    options: {
+      record: { type: 'boolean' },
+      runtimes: { type: 'string' },
+      samples: { type: 'string' },
+      data: { type: 'string' },
+    },
   })
   const definitions = readDefinitions(DEFINITIONS)
   if (positionals.length === 0) {
@@ -35,12 +41,21 @@ async function main(): Promise<number> {
       process.stderr.write('bench: --samples is a whole number, 1 or more\n')
       return 2
     }
-    await run({ ...found, samples }, values.runtimes?.split(','), values.record === true)
+    await run({ ...found, samples }, values)
   }
   return 0
 }
 
-async function run(definition: Definition, only: readonly string[] | undefined, record: boolean): Promise<void> {
+interface Choices {
+  readonly runtimes?: string | undefined
+  readonly record?: boolean | undefined
+  readonly data?: string | undefined
+}
+
+async function run(definition: Definition, choices: Choices): Promise<void> {
+  const only = choices.runtimes?.split(',')
+  if (choices.data !== undefined && definition.model !== 'msgpack')
+    throw new Error('--data: only for MessagePack benches')
   const unknown = only?.find((name) => !RUNTIMES.some((runtime) => runtime === name))
   if (unknown !== undefined) throw new Error(`--runtimes: "${unknown}" is none of ${RUNTIMES.join(', ')}`)
   const runtimes = definition.runtimes
@@ -52,11 +67,16 @@ async function run(definition: Definition, only: readonly string[] | undefined, 
   const results =
     definition.model === 'engine'
       ? runEngineBench(DEFINITIONS, definition, runtimes)
-      : await runProxyBench(ROOT, definition, runtimes)
+      : definition.model === 'proxy'
+        ? await runProxyBench(ROOT, definition, runtimes)
+        : runMsgpackBench(ROOT, definition, runtimes, choices.data)
   if (results.length === 0) return
   process.stdout.write(`\n${summarize(results)}`)
-  if (record)
-    process.stdout.write(`bench: kept in ${appendRecord(join(ROOT, 'bench/record'), definition.name, results)}\n`)
+  if (definition.model === 'msgpack') process.stdout.write(describeRatios(results))
+  if (choices.record === true) {
+    const name = choices.data === undefined ? definition.name : `${definition.name}-given`
+    process.stdout.write(`bench: kept in ${appendRecord(join(ROOT, 'bench/record'), name, results)}\n`)
+  }
 }
 
 process.exitCode = await main()

@@ -75,6 +75,6 @@ export class StringCache {
 
   allocate(): void {
     this.arena = new Int32Array(CACHE_PLACES * (MAX_CACHED_BYTES >> 2))
-    this.strings = new Array(CACHE_PLACES).fill('')
+    this.strings = new Array<string>(CACHE_PLACES).fill('')
   }
 }

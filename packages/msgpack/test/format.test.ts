@@ -50,7 +50,7 @@ test('every byte that begins no value is refused with its place', () => {
 
 /** `toEqual` takes seconds for long binary values. */
 function expectSame(actual: unknown, expected: unknown, encoding: string): void {
-  if (!isDeepStrictEqual(actual, expected)) expect(actual, encoding.slice(0, 20)).toEqual(expected)
+  if (!isDeepStrictEqual(actual, expected)) expect([encoding.slice(0, 20), actual]).toEqual([encoding, expected])
 }
 
 /** All of a short encoding, the ends of a long one. */

@@ -79,7 +79,7 @@ describe('a stream that ends too early', () => {
 
 describe('a stream that goes on', () => {
   test.each(['9000', '90a5', '9091'])('after its value is an error: %s', async (hex) => {
-    for (const chunks of [[fromHex(hex)], Array.from(fromHex(hex), (byte) => [byte])]) {
+    for (const chunks of [[fromHex(hex)], Array.from(fromHex(hex), (byte) => Uint8Array.of(byte))]) {
       await expect(decodeAsync(stream(chunks))).rejects.toThrow('Extra bytes found at byte 1')
       await expect(all(decodeArrayStream(stream(chunks)))).rejects.toThrow('Extra bytes found at byte 1')
     }
@@ -149,7 +149,7 @@ test('a long binary in small chunks costs time in proportion', async () => {
 
 test('a stream of the browser that cannot be iterated is read by its reader, and cancelled by who stops', async () => {
   let isCancelled = false
-  const source = new ReadableStream<Uint8Array>({
+  const source = new ReadableStream<Uint8Array<ArrayBuffer>>({
     pull: (controller) => controller.enqueue(Uint8Array.of(7)),
     cancel: () => {
       isCancelled = true
