@@ -86,7 +86,8 @@ export function buildContexts(needs: ContextNeeds): ContextAutomaton {
         const { escape, separator } = escapeStep(from.escape, byte)
         to = {
           kind: KIND_NONE,
-          hostStart: separator || !isHostByte(byte),
+          // What follows a single backslash is the rest of an escape.
+          hostStart: separator || (!isHostByte(byte) && escape !== '\\'),
           afterLabel: !separator && isLabelByte(byte),
           subdomainStart: byte === 0x2e && from.afterLabel,
           escape,
@@ -106,10 +107,14 @@ export function buildContexts(needs: ContextNeeds): ContextAutomaton {
   }
 }
 
+/** Letters that stand for white space behind a backslash. */
+const WHITE_SPACE_LETTERS: readonly number[] = [...'bfnrtv'].map((letter) => letter.charCodeAt(0))
+
 /**
- * Follows escapes that stand for one separator: `%2F`, `%252F`, `\u002f`, `\x2f`. A state is what has been read of
- * one: `%`, `%%` (a percent sign that was itself encoded), `\`, `u`, `u0`, `u00`, `x`, or `h`/`H` and the value of
- * the high hexadecimal digit (`h` where a decoded percent sign may open another escape).
+ * Follows escapes that stand for one separator: `%2F`, `%252F`, `\u002f`, `\x2f`, `\n`. A state is what has been read of
+ * one: `%`, `%%` (a percent sign that was itself encoded), `\`, `\\` (a backslash that was itself escaped, after which
+ * `u` may still be an escape of an inner text, but `n` is a letter), `u`, `u0`, `u00`, `x`, or `h`/`H` and the value of the
+ * high hexadecimal digit (`h` where a decoded percent sign may open another escape).
  */
 function escapeStep(escape: string, byte: number): { escape: string; separator: boolean } {
   const digit = hexDigit(byte)
@@ -124,9 +129,12 @@ function escapeStep(escape: string, byte: number): { escape: string; separator: 
     if (escape === '%%' || escape === 'u00' || escape === 'x') return { escape: `H${digit}`, separator: false }
     if (digit === 0 && (escape === 'u' || escape === 'u0')) return { escape: `${escape}0`, separator: false }
   }
-  if (escape === '\\' && (byte === 0x75 || byte === 0x78))
+  const escaped = escape === '\\'
+  if ((escaped || escape === '\\\\') && (byte === 0x75 || byte === 0x78)) {
     return { escape: byte === 0x75 ? 'u' : 'x', separator: false }
-  const opened = byte === 0x25 ? '%' : byte === 0x5c ? '\\' : ''
+  }
+  if (escaped && WHITE_SPACE_LETTERS.includes(byte)) return { escape: '', separator: true }
+  const opened = byte === 0x25 ? '%' : byte === 0x5c ? (escaped ? '\\\\' : '\\') : ''
   return { escape: opened, separator: false }
 }
 

@@ -29,6 +29,7 @@ describe('a host name is found', () => {
     ['in a script', '"https:\\u002f\\u002fa.example\\u002f"', '"https:\\u002f\\u002fb.test\\u002f"'],
     ['in a script in upper case', '"\\u002F\\u002Fa.example"', '"\\u002F\\u002Fb.test"'],
     ['with hexadecimal escapes', "'\\x2f\\x2fa.example'", "'\\x2f\\x2fb.test'"],
+    ['after an escaped line break', '"\\na.example" "\\r\\na.example\\n"', '"\\nb.test" "\\r\\nb.test\\n"'],
     ['after an encoded quote', '%22a.example%22 %3Da.example', '%22b.test%22 %3Db.test'],
     ['in any letter case', 'A.EXAMPLE a.Example', 'b.test b.test'],
     ['in a cookie', 'Domain=a.example; Path=/', 'Domain=b.test; Path=/'],
@@ -65,6 +66,8 @@ describe('a host name is found', () => {
     '%252Ea.example',
     '\\u0041a.example',
     '\\x2ea.example',
+    // A backslash, escaped, and then a letter.
+    '"\\\\na.example"',
     // No escape at all.
     '2Fa.example',
     'u002fa.example',
@@ -152,6 +155,8 @@ test('map keeps an escape before the name, which looks like a part of it', () =>
     '%2Fa.a.example',
     // The escape is the first letter of the name.
     '%41x.a.example',
+    '\\\\x.a.example',
+    // What follows a single backslash may be the rest of an escape.
     'C:\\x.a.example',
   ]
   const expected = [
@@ -164,7 +169,8 @@ test('map keeps an escape before the name, which looks like a part of it', () =>
     '100%b.test',
     '%2Fb.test',
     'b.test',
-    'C:\\b.test',
+    '\\\\b.test',
+    'C:\\x.a.example',
   ]
   expect(rewriteText(compile({ subdomains: 'map' }), body.join('\n')).split('\n')).toEqual(expected)
 })
