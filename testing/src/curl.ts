@@ -28,16 +28,6 @@ export interface CurlResult {
   readonly told: string
 }
 
-export interface CurlRun {
-  readonly result: Promise<CurlResult>
-  /** Octets of body so far. */
-  readonly receivedBytes: number
-  /** Resolves when that many octets of body have come, or curl has ended. */
-  received(bytes: number): Promise<void>
-  /** Ends curl as a crash would. */
-  kill(): void
-}
-
 export interface CurlInit {
   /** What `-T -` and `--data-binary @-` read. */
   readonly input?: Uint8Array
@@ -49,8 +39,8 @@ const MARK = '\n@@ transfer @@\n'
 const FIELDS_MARK = '\n@@ fields @@\n'
 const END_MARK = '\n@@ end @@\n'
 
-/** Runs curl without a configuration file and without proxies of the environment. */
-export function startCurl(args: readonly string[], init: CurlInit = {}): CurlRun {
+/** Runs curl to its end, without a configuration file and without proxies of the environment. */
+export async function curl(args: readonly string[], init: CurlInit = {}): Promise<CurlResult> {
   const writeOut = `%{stderr}${MARK}%{json}${FIELDS_MARK}%{header_json}${END_MARK}`
   const child = spawn('curl', ['-q', '-s', '--noproxy', '*', '--max-time', '60', '-w', writeOut, ...args], {
     stdio: ['pipe', 'pipe', 'pipe'],
@@ -59,59 +49,20 @@ export function startCurl(args: readonly string[], init: CurlInit = {}): CurlRun
   child.stdin.on('error', () => {})
   child.stdin.end(init.input)
   const parts: Buffer[] = []
-  const waiters = new Set<() => void>()
-  let receivedBytes = 0
-  let ended = false
   let told = ''
-  const wake = (): void => {
-    for (const waiter of waiters) waiter()
-  }
   child.stdout.on('data', (chunk: Buffer) => {
-    receivedBytes += chunk.length
     if (init.onBody === undefined) parts.push(chunk)
     else init.onBody(chunk)
-    wake()
   })
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     told += text
   })
-  const result = new Promise<CurlResult>((resolve, reject) => {
+  const exit = await new Promise<number | null>((resolve, reject) => {
     child.once('error', reject)
-    child.once('close', (exit: number | null) => {
-      ended = true
-      wake()
-      try {
-        const transfers = told.split(MARK).slice(1).map(parseTransfer)
-        resolve({ exit, transfers, last: transfers.at(-1) ?? NO_TRANSFER, body: Buffer.concat(parts), told })
-      } catch (cause) {
-        reject(new Error(`curl said what is not understood:\n${told}`, { cause }))
-      }
-    })
+    child.once('close', resolve)
   })
-  return {
-    result,
-    get receivedBytes() {
-      return receivedBytes
-    },
-    received: async (bytes) => {
-      while (!ended && receivedBytes < bytes) {
-        await new Promise<void>((resolve) => {
-          const waiter = (): void => {
-            waiters.delete(waiter)
-            resolve()
-          }
-          waiters.add(waiter)
-        })
-      }
-    },
-    kill: () => {
-      child.kill('SIGKILL')
-    },
-  }
-}
-
-export function curl(args: readonly string[], init: CurlInit = {}): Promise<CurlResult> {
-  return startCurl(args, init).result
+  const transfers = told.split(MARK).slice(1).map(parseTransfer)
+  return { exit, transfers, last: transfers.at(-1) ?? NO_TRANSFER, body: Buffer.concat(parts), told }
 }
 
 /** Whether `curl --version` names the feature: `brotli`, `zstd`, `libz`. */
