@@ -1,5 +1,6 @@
 import { parseAuthority } from './authority.ts'
 import { type FieldList, joinedValue } from './fields.ts'
+import { type Glob, globMatches, prepareGlob } from './path-glob.ts'
 import { matchingPath } from './request-target.ts'
 
 /** When a rule applies; the shape of `RuleConditions` of `@prexy/rewrite/rules`, with the default types filled in. */
@@ -43,7 +44,7 @@ export type ConditionSet = readonly PreparedConditions[]
 /** Read by the functions of this file only. */
 export interface PreparedConditions {
   readonly types: readonly TypePattern[]
-  readonly paths: readonly string[] | undefined
+  readonly paths: readonly Glob[] | undefined
   readonly status: readonly StatusPattern[] | undefined
   readonly methods: readonly string[] | undefined
   /** Lower case; `.example.org` for every name below. */
@@ -74,7 +75,7 @@ interface StatusPattern {
 export function prepareConditions(conditions: readonly Conditions[]): ConditionSet {
   return conditions.map(({ types, paths, status, methods, hosts, requestHeaders, responseHeaders }) => ({
     types: types.map(typePattern),
-    paths,
+    paths: paths?.map(prepareGlob),
     status: status?.map(statusPattern),
     methods: methods?.includes('GET') === true ? [...methods, 'HEAD'] : methods,
     hosts: hosts === undefined ? undefined : hostPatterns(hosts),
@@ -240,56 +241,4 @@ function select(
     any = true
   }
   return any ? selected : undefined
-}
-
-/**
- * Whole-path match in O(glob x path) steps whatever they are: a set of positions in the glob advances with every
- * character of the path, so no combination of stars makes it search. It ends as soon as the set is empty, or nothing
- * can make it fail any more.
- */
-export function globMatches(glob: string, path: string): boolean {
-  if (!glob.includes('*') && !glob.includes('?')) return glob === path
-  const open = glob.endsWith('**')
-  let reached = new Uint8Array(glob.length + 1)
-  let next = new Uint8Array(glob.length + 1)
-  reached[0] = 1
-  skipStars(glob, reached)
-  for (let i = 0; i < path.length; i++) {
-    if (open && reached[glob.length] === 1) return true
-    if (!step(glob, path.charCodeAt(i), reached, next)) return false
-    skipStars(glob, next)
-    const spare = reached
-    reached = next
-    next = spare
-  }
-  return reached[glob.length] === 1
-}
-
-const SLASH = 0x2f
-const STAR = 0x2a
-const QUESTION = 0x3f
-
-/** The positions in `next` that one unit of the path leads to from those in `reached`; false if there are none. */
-function step(glob: string, unit: number, reached: Uint8Array, next: Uint8Array): boolean {
-  next.fill(0)
-  let alive = false
-  for (let at = 0; at < glob.length; at++) {
-    if (reached[at] === 0) continue
-    const wanted = glob.charCodeAt(at)
-    if (wanted === STAR) {
-      const across = glob.charCodeAt(at + 1) === STAR || (at > 0 && glob.charCodeAt(at - 1) === STAR)
-      if (!across && unit === SLASH) continue
-      next[at] = 1
-    } else if (wanted === QUESTION ? unit !== SLASH : wanted === unit) next[at + 1] = 1
-    else continue
-    alive = true
-  }
-  return alive
-}
-
-/** A star may stand for nothing. */
-function skipStars(glob: string, reached: Uint8Array): void {
-  for (let at = 0; at < glob.length; at++) {
-    if (reached[at] === 1 && glob.charCodeAt(at) === STAR) reached[at + 1] = 1
-  }
 }
