@@ -1,12 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { CodePointRanges } from '../src/ast.ts'
-import {
-  canonicalRanges,
-  negateRanges,
-  subtractRanges,
-  unionRanges,
-} from '../src/class-set.ts'
+import { canonicalRanges, negateRanges, subtractRanges, unionRanges } from '../src/class-set.ts'
 import { rangesContain } from './ranges-contain.ts'
 
 const ALL_OCTETS = Array.from({ length: 256 }, (_, byte) => byte)
