@@ -1,18 +1,20 @@
 /** The engine runs unchanged in a browser: bundled by vite, in headless Chromium from Debian. */
 import { spawn } from 'node:child_process'
-import { accessSync, constants, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'vite'
 import { expect, test } from 'vitest'
+import { findProgram } from '../src/programs.ts'
 import type { Findings } from './findings.ts'
 
 /** Media type and content, by path. */
 type ServedFiles = Readonly<Record<string, readonly [string, string] | undefined>>
 
 const TIMEOUT_MS = 60_000
+const NAMES = ['chromium', 'chromium-browser', 'google-chrome']
 
 // Without the flags about background work the browser looks for hosts that no test machine reaches.
 const FLAGS = [
@@ -28,7 +30,7 @@ const FLAGS = [
 ]
 
 test('known and generated cases give the same output in Chromium', { timeout: TIMEOUT_MS }, async (context) => {
-  const chromium = findChromium()
+  const chromium = NAMES.map(findProgram).find((path) => path !== undefined)
   if (chromium === undefined) return context.skip('chromium is not found through PATH; Debian has it as "chromium"')
   const rows = readFileSync(new URL('rows.json', import.meta.url), 'utf8')
   const files: ServedFiles = {
@@ -41,20 +43,6 @@ test('known and generated cases give the same output in Chromium', { timeout: TI
   expect(findings.rows).toBe(JSON.parse(rows).length)
   expect(findings.userAgent).toContain('Chrome/')
 })
-
-function findChromium(): string | undefined {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-      try {
-        accessSync(join(folder, name), constants.X_OK)
-        return join(folder, name)
-      } catch {
-        // Not here.
-      }
-    }
-  }
-  return undefined
-}
 
 async function bundlePage(): Promise<string> {
   const result = await build({
