@@ -19,6 +19,7 @@ export function findUnbounded(rule: AutomatonRule): string | undefined {
     seen.add(state.key)
     pending.push(state)
   }
+  // INVARIANT: without a limit on matches no step is undecided.
   // Threads that begin at one place, in every context, and nothing that begins later.
   for (let context = 0; context < automaton.contexts.count; context++) {
     const start = (automaton.enter(context, automaton.initialActive) as Step).target

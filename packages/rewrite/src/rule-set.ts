@@ -30,7 +30,7 @@ import {
   type RuleSetOptions,
   type TextRule,
 } from './rules.ts'
-import { openRewriter } from './stream-rewriter.ts'
+import { StreamRewriter } from './stream-rewriter.ts'
 import {
   encodeText,
   fixedTemplate,
@@ -82,7 +82,7 @@ export function compileRuleSet(
       return unbounded
     },
     createRewriter(sink: ByteSink, init: RewriterInit = {}): Rewriter {
-      return openRewriter(tokenizer, compiled, settings, sink, init)
+      return new StreamRewriter(tokenizer, compiled, settings, sink, init)
     },
   }
 }

@@ -87,7 +87,7 @@ export type Rule = TextRule | RegexRule | DomainRule | InsertRule
 export interface RuleSetOptions {
   /** Default `first`. */
   readonly priority?: Priority
-  /** Default `text`. */
+  /** Default `text`; `octet` with `compat: nginx`. */
   readonly mode?: 'text' | 'octet'
   /** `nginx` follows OpenResty's replace_filter where it differs; see docs/rules.md. Absent: our own semantics. */
   readonly compat?: 'nginx'

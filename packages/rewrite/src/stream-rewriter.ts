@@ -7,19 +7,10 @@ import { type FilterContext, landingOf } from './filters.ts'
 import type { CompiledRule } from './rule-set.ts'
 import { bindVariables, renderTemplate, type Template, variablesOf, variableValues } from './template.ts'
 
-const BYTE_ORDER_MARK: readonly number[] = [0xef, 0xbb, 0xbf]
+const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf)
+const NOTHING = new Uint8Array(0)
 
-export function openRewriter(
-  tokenizer: Tokenizer,
-  rules: readonly CompiledRule[],
-  options: Pick<RuleSet['options'], 'mode' | 'compat'>,
-  sink: ByteSink,
-  init: RewriterInit,
-): Rewriter {
-  return new StreamRewriter(tokenizer, rules, options, sink, init)
-}
-
-class StreamRewriter implements Rewriter, TokenSink {
+export class StreamRewriter implements Rewriter, TokenSink {
   private readonly sink: ByteSink
   private readonly rules: readonly CompiledRule[]
   private readonly context: FilterContext
@@ -30,6 +21,10 @@ class StreamRewriter implements Rewriter, TokenSink {
   private readonly stream: TokenStream
   /** Bytes of a byte order mark seen so far; -1 once the body's text has begun. */
   private markBytes: number
+  /** Text that looked like the beginning of a mark in earlier chunks and that the stream has not taken yet. */
+  private lead: Uint8Array = NOTHING
+  /** The sink took the mark and asked for a pause. */
+  private markPaused = false
   private done = false
 
   constructor(
@@ -61,13 +56,14 @@ class StreamRewriter implements Rewriter, TokenSink {
   }
 
   get blocked(): boolean {
-    return this.stream.blocked
+    return this.markPaused || this.stream.blocked
   }
 
   write(chunk: Uint8Array): number {
     if (this.done) return chunk.length
+    this.markPaused = false
     const skipped = this.markBytes >= 0 ? this.readMark(chunk) : 0
-    if (this.markBytes >= 0) return chunk.length
+    if (this.markBytes >= 0 || this.markPaused || !this.writeLead()) return skipped
     const taken = this.stream.write(skipped === 0 ? chunk : chunk.subarray(skipped))
     if (this.stream.aborted) {
       this.abandon()
@@ -78,8 +74,10 @@ class StreamRewriter implements Rewriter, TokenSink {
 
   end(): boolean {
     if (this.done) return true
-    this.endMark()
-    this.done = this.stream.end()
+    this.markPaused = false
+    if (this.markBytes > 0) this.lead = BYTE_ORDER_MARK.slice(0, this.markBytes)
+    this.markBytes = -1
+    this.done = this.writeLead() && this.stream.end()
     return this.done
   }
 
@@ -122,9 +120,8 @@ class StreamRewriter implements Rewriter, TokenSink {
     while (at < chunk.length && this.markBytes < BYTE_ORDER_MARK.length) {
       if (chunk[at] !== BYTE_ORDER_MARK[this.markBytes]) {
         // What looked like a mark is text after all; this chunk's share of it is still in the chunk.
-        const before = this.markBytes - at
+        this.lead = BYTE_ORDER_MARK.slice(0, this.markBytes - at)
         this.markBytes = -1
-        if (before > 0) this.stream.write(Uint8Array.from(BYTE_ORDER_MARK.slice(0, before)))
         return 0
       }
       at++
@@ -132,13 +129,14 @@ class StreamRewriter implements Rewriter, TokenSink {
     }
     if (this.markBytes < BYTE_ORDER_MARK.length) return at
     this.markBytes = -1
-    this.sink.write(Uint8Array.from(BYTE_ORDER_MARK))
+    this.markPaused = !this.sink.write(BYTE_ORDER_MARK.slice())
     return at
   }
 
-  private endMark(): void {
-    const before = this.markBytes
-    this.markBytes = -1
-    if (before > 0) this.stream.write(Uint8Array.from(BYTE_ORDER_MARK.slice(0, before)))
+  /** False when the sink asked for a pause. */
+  private writeLead(): boolean {
+    if (this.lead.length === 0) return true
+    this.lead = this.lead.subarray(this.stream.write(this.lead))
+    return this.lead.length === 0 && !this.stream.blocked
   }
 }
