@@ -72,6 +72,7 @@ export const CODECS = [
   'prexy known shapes',
   'prexy lazy',
   'prexy columns',
+  'prexy pooled',
 ] as const
 export type CodecName = (typeof CODECS)[number]
 

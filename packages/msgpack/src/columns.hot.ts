@@ -156,7 +156,7 @@ export class ColumnWalker {
     let at = 0
     try {
       for (let left = most; left > 0 && at < this.end; left--) {
-        if (this.rows === this.capacity) this.grow()
+        if (this.rows === this.capacity) this.grow(Math.min(left, this.rowsIn(at)))
         this.offsets[this.rows] = base + at
         at = this.walkRecord(at)
         this.rows++
@@ -169,8 +169,15 @@ export class ColumnWalker {
     return at
   }
 
-  grow(): void {
-    this.capacity *= 2
+  /** Records that the bytes from `at` on may hold, if they are as long as those before. */
+  rowsIn(at: number): number {
+    const taken = this.base + at - this.offsets[0]
+    return Math.ceil(((this.end - at) / taken) * this.rows * 1.02)
+  }
+
+  /** Makes room for `rows` more, or for as many as there are, whichever is more. */
+  grow(rows: number): void {
+    this.capacity += Math.max(this.rows, rows)
     for (const column of this.columns) column.grow(this.capacity)
     const offsets = new Float64Array(this.capacity)
     offsets.set(this.offsets)

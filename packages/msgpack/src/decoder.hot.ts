@@ -339,7 +339,7 @@ export class ValueReader<Context> {
       this.slabUsed = 0
     }
     const copy = this.slab.subarray(this.slabUsed, this.slabUsed + size)
-    copy.set(this.bytes.subarray(start, this.pos))
+    for (let i = 0; i < size; i++) copy[i] = this.bytes[start + i]
     this.slabUsed += size
     return copy
   }

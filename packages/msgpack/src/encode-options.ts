@@ -14,6 +14,12 @@ export interface EncoderOptions<Context = undefined> {
   readonly maxDepth?: number
   /** Bytes of the buffer that is written to, which grows as needed. Default: 2,048. */
   readonly initialBufferSize?: number
+  /**
+   * Results of `Encoder.encode` are views on buffers of 64 KB that they share, as those of Node's `Buffer.from` are: faster
+   * for small values, but each keeps its whole buffer alive, and `.buffer` has others' bytes in it and must not be
+   * transferred. Default: false, each has memory of its own.
+   */
+  readonly pooled?: boolean
   /** Keys of objects in the order of their UTF-16 units, so that equal objects have equal bytes. Default: false. */
   readonly sortKeys?: boolean
   /** Numbers that are no integers as 32-bit floats, which rounds them. Default: false. */

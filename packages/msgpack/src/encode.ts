@@ -1,6 +1,9 @@
 import type { EncoderOptions } from './encode-options.ts'
 import { ValueWriter } from './encoder.hot.ts'
 
+/** Results of a pooled encoder share buffers of this size; a new one is begun when less than the least is left. */
+const POOL_BYTES = 64 * 1024
+const MIN_POOL_BYTES = 4_096
 /** A buffer that grew beyond this is not kept for the next value. */
 const MAX_KEPT_BYTES = 1024 * 1024
 
@@ -18,24 +21,34 @@ export class Encoder<Context = undefined> {
     this.#writer = new ValueWriter(options)
   }
 
-  /** The value's bytes, in an array of their own. Throws an `EncodeError`. */
+  /**
+   * The value's bytes, in memory of their own, or with `pooled` in memory that they share with other results. Throws an
+   * `EncodeError`.
+   */
   encode(value: unknown): Uint8Array<ArrayBuffer> {
-    return this.#write(value).slice()
+    const bytes = this.encodeSharedRef(value)
+    return this.#options.pooled === true ? bytes : bytes.slice()
   }
 
   /** The value's bytes in the encoder's own buffer: valid until the next call, copy them to keep them. */
   encodeSharedRef(value: unknown): Uint8Array<ArrayBuffer> {
-    return this.#write(value)
+    if (this.#entered) return new Encoder({ ...this.#options, pooled: false }).encode(value)
+    return this.#write(value, this.#options.pooled === true ? this.#nextInPool() : 0)
   }
 
-  #write(value: unknown): Uint8Array<ArrayBuffer> {
-    if (this.#entered) return new Encoder(this.#options).#write(value)
+  /** After the last result, or at the begin of a new buffer. */
+  #nextInPool(): number {
+    if (this.#writer.bytes.length - this.#writer.pos < MIN_POOL_BYTES) this.#writer.renew(POOL_BYTES)
+    return this.#writer.pos
+  }
+
+  #write(value: unknown, first: number): Uint8Array<ArrayBuffer> {
     const writer = this.#writer
     this.#entered = true
     try {
-      writer.start()
+      writer.start(first)
       writer.writeValue(value, 1)
-      return writer.bytes.subarray(0, writer.pos)
+      return writer.bytes.subarray(writer.first, writer.pos)
     } finally {
       if (writer.bytes.length > MAX_KEPT_BYTES) this.#writer = new ValueWriter(this.#options)
       this.#entered = false

@@ -48,6 +48,8 @@ export class ValueWriter<Context> {
   bytes: Uint8Array<ArrayBuffer>
   view: DataView<ArrayBuffer>
   pos = 0
+  /** Where the current value begins. */
+  first = 0
   /** Objects take the slower way, which knows sorting and own properties. */
   keysOneByOne = false
   keyNodes = 0
@@ -77,20 +79,33 @@ export class ValueWriter<Context> {
     this.view = new DataView(this.bytes.buffer)
   }
 
-  /** Begins a value. */
-  start(): void {
+  /** Leaves the buffer to who has parts of it. */
+  renew(size: number): void {
+    this.bytes = new Uint8Array(size)
+    this.view = new DataView(this.bytes.buffer)
     this.pos = 0
+  }
+
+  /** Begins a value at `first`. */
+  start(first: number): void {
+    this.first = first
+    this.pos = first
     this.keysOneByOne = this.sortKeys || isPrototypePolluted()
   }
 
-  /** Makes room for `size` bytes at `pos`. */
+  /** Makes room for `size` bytes at `pos`. What lies before `first` belongs to others by now. */
   reserve(size: number): void {
-    const needed = this.pos + size
-    if (needed <= this.bytes.length) return
-    const larger = new Uint8Array(needed * 2)
-    larger.set(this.bytes.subarray(0, this.pos))
+    if (this.pos + size > this.bytes.length) this.grow(size)
+  }
+
+  grow(size: number): void {
+    const written = this.pos - this.first
+    const larger = new Uint8Array(Math.max((written + size) * 2, this.first > 0 ? this.bytes.length : 0))
+    larger.set(this.bytes.subarray(this.first, this.pos))
     this.bytes = larger
     this.view = new DataView(larger.buffer)
+    this.first = 0
+    this.pos = written
   }
 
   writeValue(value: unknown, depth: number): void {
@@ -229,12 +244,35 @@ export class ValueWriter<Context> {
     if (isPlain(value) && !this.keysOneByOne) this.writePlainObject(value, depth)
     else if (ArrayBuffer.isView(value)) this.writeBinary(value)
     else if (value instanceof Date && this.codec === undefined) {
-      this.writeExtension(EXT_TIMESTAMP, encodeTimeSpecToTimestamp(encodeDateToTimeSpec(value)))
+      this.writeDate(value)
     } else if (value instanceof ExtData) this.writeExtension(value.type, value.data)
     else if (value instanceof ArrayBuffer) this.writeBinary(new Uint8Array(value))
     else if (value instanceof Map) this.writeMap(value, depth)
     else if (value instanceof Set) this.writeObject([...value], depth)
     else this.writeOtherObject(value, depth)
+  }
+
+  writeDate(date: Date): void {
+    const ms = date.getTime()
+    const sec = Math.floor(ms / 1_000)
+    if (!(sec >= 0 && sec < UINT32)) {
+      this.writeExtension(EXT_TIMESTAMP, encodeTimeSpecToTimestamp(encodeDateToTimeSpec(date)))
+      return
+    }
+    this.reserve(10)
+    const at = this.pos
+    const nsec = (ms - sec * 1_000) * 1_000_000
+    if (nsec === 0) {
+      this.bytes[at] = 0xd6
+      this.view.setUint32(at + 2, sec)
+      this.pos = at + 6
+    } else {
+      this.bytes[at] = 0xd7
+      this.view.setUint32(at + 2, nsec * 4)
+      this.view.setUint32(at + 6, sec)
+      this.pos = at + 10
+    }
+    this.bytes[at + 1] = 0xff
   }
 
   /** Whether the codec had a form for the value. */
@@ -266,14 +304,15 @@ export class ValueWriter<Context> {
 
   /** Own enumerable properties; nothing is inherited from the prototype, which is `Object.prototype` or none. */
   writePlainObject(fields: Readonly<Record<string, unknown>>, depth: number): void {
-    const start = this.pos
+    // Growing moves the value.
+    const start = this.pos - this.first
     let node = this.keyRoot
     let first: KeyNode | undefined
     let count = 0
     this.reserve(5)
     // The number of keys is not known yet: room is left for the head that objects beginning like this one had.
     let headBytes = 1
-    this.pos = start + 1
+    this.pos++
     for (const key in fields) {
       const field = fields[key]
       if (field === undefined && this.ignoreUndefined) continue
@@ -283,7 +322,7 @@ export class ValueWriter<Context> {
         first = next
         if (next.isWide) {
           headBytes = 3
-          this.pos = start + 3
+          this.pos += 2
         }
       }
       count++
@@ -297,11 +336,12 @@ export class ValueWriter<Context> {
     const needed = count < 16 ? 1 : count < 0x10000 ? 3 : 5
     if (needed !== headBytes) {
       this.reserve(4)
-      this.bytes.copyWithin(start + needed, start + headBytes, this.pos)
+      const at = this.first + start
+      this.bytes.copyWithin(at + needed, at + headBytes, this.pos)
       if (first !== undefined) first.isWide = needed > 1
     }
     const end = this.pos + needed - headBytes
-    this.pos = start
+    this.pos = this.first + start
     this.writeCount(count, 0x80, 0xde, 0xdf)
     this.pos = end
   }
@@ -331,10 +371,10 @@ export class ValueWriter<Context> {
       }
     }
     if (node.alternatives.length >= MAX_ALTERNATIVES || key.length > MAX_KEY_BYTES) return undefined
-    const start = this.pos
+    const start = this.pos - this.first
     this.writeString(key)
-    const token = this.bytes.slice(start, this.pos)
-    this.pos = start
+    const token = this.bytes.slice(this.first + start, this.pos)
+    this.pos = this.first + start
     if (token.length > MAX_KEY_BYTES) return undefined
     if (this.keyNodes >= MAX_KEY_NODES) {
       // It may be full of keys that never come again.
@@ -397,7 +437,7 @@ export class ValueWriter<Context> {
   writeExtension(type: number, payload: ExtensionPayload): void {
     // Where a payload will lie is only known if its head is: then it is the longest, whatever the size.
     const isPlaced = typeof payload === 'function'
-    const data = isPlaced ? payload(this.pos + 6) : payload
+    const data = isPlaced ? payload(this.pos - this.first + 6) : payload
     const size = data.length
     this.reserve(6 + size)
     const at = this.pos

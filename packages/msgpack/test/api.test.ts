@@ -94,6 +94,28 @@ describe('encode', () => {
     expect(toHex(shared)).toBe('9103')
   })
 
+  test('pooled results stay as they are, whatever follows, fails or is entered again', () => {
+    const codec = new ExtensionCodec()
+    const encoder: Encoder = new Encoder({ pooled: true, extensionCodec: codec })
+    codec.register({
+      type: 9,
+      encode: (value) => (value instanceof ExtendedPoint ? encoder.encode(value.x) : undefined),
+      decode: () => 0,
+    })
+    const values = Array.from({ length: 400 }, (_, i) => ({
+      i,
+      text: 'ä'.repeat((i * 37) % 900),
+      wide: Object.fromEntries(Array.from({ length: i % 20 }, (_, k) => [`k${k}`, 'x'.repeat(i)])),
+    }))
+    const results = values.map((value) => {
+      expect(() => encoder.encode([value, () => 1])).toThrow(EncodeError)
+      expect(toHex(encoder.encode(new ExtendedPoint(5, 6)))).toBe('d40905')
+      return encoder.encode(value)
+    })
+    results.forEach((bytes, i) => expect(toHex(bytes)).toBe(toHex(encode(values[i]))))
+    expect(decode(encoder.encode(new Array(200_000).fill(1)))).toHaveLength(200_000)
+  })
+
   test('objects of 15, 16 and more keys in turn have the right heads', () => {
     const encoder = new Encoder({ initialBufferSize: 16 })
     for (const size of [15, 16, 15, 16, 16, 15, 0, 300, 17]) {

@@ -121,7 +121,7 @@ test('a failing stream fails with its own error', async () => {
 
 test('a value that is larger than allowed is not kept', async () => {
   const chunks = Array.from({ length: 100 }, () => new Uint8Array(100))
-  chunks.unshift(fromHex('c6ffffffff'))
+  chunks.unshift(Uint8Array.from(fromHex('c6ffffffff')))
   let taken = 0
   async function* counting(): AsyncGenerator<Uint8Array> {
     for (const chunk of chunks) {
