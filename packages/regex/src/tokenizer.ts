@@ -1012,8 +1012,9 @@ export class TokenStream {
     if (!tokenizer.options.nginx) this.compact()
     const keepFrom = Math.max(words[WINDOW_START], Math.min(pos, words[EMITTED]))
     this.moveWindow(keepFrom, pos)
-    // Room for as much again, so that moving stays a constant share of the work.
-    this.ensureWindow(2 * (pos - keepFrom) + size)
+    // Room for as much again, and for as many bytes as there are pending matches to look through, so that moving and
+    // compacting stay a constant share of the work.
+    this.ensureWindow(2 * (pos - keepFrom) + size + (words[EDGE_COUNT] - words[EDGE_HEAD]))
   }
 
   private moveWindow(keepFrom: number, pos: number): void {

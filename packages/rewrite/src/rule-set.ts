@@ -22,6 +22,7 @@ import {
   DEFAULT_MAX_HELD_BYTES,
   type DomainRule,
   type InsertRule,
+  MAX_MAX_HELD_BYTES,
   MIN_MAX_HELD_BYTES,
   type RegexRule,
   type Rule,
@@ -105,8 +106,8 @@ export function compileRules(rules: readonly Rule[], settings: Settings): Compil
 export function resolveOptions(options: RuleSetOptions): Settings {
   const { compat, maxHeldBytes = DEFAULT_MAX_HELD_BYTES } = options
   const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
-  if (!Number.isInteger(maxHeldBytes) || maxHeldBytes < least) {
-    throw new RangeError(`maxHeldBytes is a whole number of bytes, at least ${least}`)
+  if (!Number.isInteger(maxHeldBytes) || maxHeldBytes < least || maxHeldBytes > MAX_MAX_HELD_BYTES) {
+    throw new RangeError(`maxHeldBytes is a whole number of bytes from ${least} to ${MAX_MAX_HELD_BYTES}`)
   }
   return {
     priority: options.priority ?? 'first',

@@ -91,7 +91,7 @@ export interface RuleSetOptions {
   readonly mode?: 'text' | 'octet'
   /** `nginx` follows OpenResty's replace_filter where it differs; see docs/rules.md. Absent: our own semantics. */
   readonly compat?: 'nginx'
-  /** Default 65,536 bytes, at least 4. */
+  /** Default 65,536 bytes, at least 4 (0 with `compat: nginx`), at most 16,777,216. */
   readonly maxHeldBytes?: number
   /** Default `skip`. */
   readonly overflow?: OverflowPolicy
@@ -123,6 +123,8 @@ export function typesOf(rule: Rule): readonly string[] {
 
 export const DEFAULT_MAX_HELD_BYTES = 65_536
 export const MIN_MAX_HELD_BYTES = 4
+/** 16 MiB: pending matches take 16 bytes each beside the held text, and all bodies of a rule set share 4 GiB. */
+export const MAX_MAX_HELD_BYTES = 16_777_216
 
 /** Everything wrong with a rule: which rule, where in its pattern or template, why, and what to do. */
 export interface RuleProblem {
