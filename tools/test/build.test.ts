@@ -2,7 +2,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, test } from 'vitest'
-import { forgetLostOutputs, kernelModule } from '../build.mjs'
+import { constructorsModule, forgetLostOutputs, kernelModule } from '../build.mjs'
 import { makeTree } from './tree.ts'
 
 const BUILT = {
@@ -44,4 +44,10 @@ test.each([0, 1, 2, 3, 255, 256])('the kernel module decodes to the %d bytes tha
   const root = makeTree({ 'kernel.mjs': javascript })
   const module: { KERNEL_WASM: Uint8Array } = await import(pathToFileURL(join(root, 'kernel.mjs')).href)
   expect(module.KERNEL_WASM).toEqual(bytes)
+})
+
+test('the constructors are as many as asked for, each with its own code for each field', () => {
+  const text = constructorsModule(2, 3)
+  expect(text.match(/function Shape\(/g)).toHaveLength(2)
+  expect(text.match(/this\[k\d\] = /g)).toHaveLength(6)
 })
