@@ -31,6 +31,7 @@ import {
   type RuleSetOptions,
   type TextRule,
 } from './rules.ts'
+import { checkOptionChoices, ruleShapeProblems } from './rule-shape.ts'
 import { StreamRewriter } from './stream-rewriter.ts'
 import {
   encodeText,
@@ -96,14 +97,18 @@ export function compileRules(rules: readonly Rule[], settings: Settings): Compil
     const report = (problem: Omit<RuleProblem, 'rule'>): void => {
       problems.push({ ...problem, rule: index })
     }
-    const result = compileRule(rule, settings, report)
+    const shape = ruleShapeProblems(rule)
+    for (const problem of shape) report({ code: 'E_RULE', at: undefined, ...problem })
+    const result = shape.length > 0 ? undefined : compileRule(rule, settings, report)
     if (result !== undefined) compiled.push(result)
   })
   if (problems.length > 0) throw new RuleSetError(problems)
   return compiled
 }
 
+/** Fills in defaults. Throws a `RangeError` for a value that an option cannot have. */
 export function resolveOptions(options: RuleSetOptions): Settings {
+  checkOptionChoices(options)
   const { compat, maxHeldBytes = DEFAULT_MAX_HELD_BYTES } = options
   const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
   if (!Number.isInteger(maxHeldBytes) || maxHeldBytes < least || maxHeldBytes > MAX_MAX_HELD_BYTES) {

@@ -1,0 +1,63 @@
+/** Rules and options as plain JavaScript hands them over: what a compiler would have refused is a problem, not a crash. */
+
+const CONDITIONS = ['types', 'paths', 'status', 'methods', 'hosts', 'requestHeaders', 'responseHeaders']
+const LIMITS = ['once', 'max']
+
+/** Texts that a kind needs, and the other fields that it may have. The first text names the kind. */
+const KINDS: readonly { readonly texts: readonly string[]; readonly others: readonly string[] }[] = [
+  { texts: ['text', 'with'], others: ['flags', 'keepCase'] },
+  { texts: ['regex', 'with'], others: ['flags'] },
+  { texts: ['domain', 'to'], others: ['subdomains'] },
+  { texts: ['insert', 'at', 'with'], others: [] },
+]
+
+export interface ShapeProblem {
+  readonly field: string
+  readonly message: string
+  readonly hint: string
+}
+
+/** What is wrong with the fields of a rule, whatever their contents say. */
+export function ruleShapeProblems(rule: unknown): ShapeProblem[] {
+  const names = KINDS.map(({ texts }) => texts[0])
+  const hint = `write an object with one of ${names.join(', ')}`
+  if (typeof rule !== 'object' || rule === null) return [{ field: '', message: 'a rule is an object', hint }]
+  const fields = new Map<string, unknown>(Object.entries(rule))
+  const kinds = KINDS.filter(({ texts }) => fields.get(texts[0]) !== undefined)
+  if (kinds.length === 0) return [{ field: '', message: 'the rule says nothing to look for', hint }]
+  const [{ texts, others }] = kinds
+  const known = [...texts, ...others, ...LIMITS, ...CONDITIONS]
+  const problems: ShapeProblem[] = []
+  for (const [field, value] of fields) {
+    if (known.includes(field) || value === undefined) continue
+    problems.push({
+      field,
+      message: `a ${texts[0]} rule has no field '${field}'`,
+      hint: `it may have ${known.join(', ')}`,
+    })
+  }
+  for (const field of texts) {
+    if (typeof fields.get(field) === 'string') continue
+    problems.push({ field, message: `${field} is no text`, hint: `a ${texts[0]} rule needs ${texts.join(', ')}` })
+  }
+  return problems
+}
+
+const CHOICES: Readonly<Record<string, readonly string[]>> = {
+  priority: ['first', 'longest'],
+  mode: ['text', 'octet'],
+  compat: ['nginx'],
+  overflow: ['skip', 'passthrough', 'abort'],
+}
+
+/** Throws a `RangeError` that names the first option with a value that it cannot have. */
+export function checkOptionChoices(options: object): void {
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || name === 'maxHeldBytes') continue
+    const choices = Object.hasOwn(CHOICES, name) ? CHOICES[name] : undefined
+    if (choices === undefined) {
+      throw new RangeError(`there is no option '${name}'; options are ${Object.keys(CHOICES).join(', ')}, maxHeldBytes`)
+    }
+    if (!choices.includes(String(value))) throw new RangeError(`${name} is one of ${choices.join(', ')}`)
+  }
+}
