@@ -5,6 +5,7 @@ import { parseRule } from '@prexy/config/load'
 import { RewriteAborted } from '@prexy/rewrite/rewriter'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import {
+  MAX_MAX_HELD_BYTES,
   MIN_MAX_HELD_BYTES,
   type OverflowPolicy,
   type Priority,
@@ -89,11 +90,10 @@ function readOptions(fields: Fields): RuleSetOptions {
   const maxHeldBytes = fields.maxHeldBytes ?? undefined
   // replace_filter knows limits down to nothing.
   const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
-  if (
-    maxHeldBytes !== undefined &&
-    (typeof maxHeldBytes !== 'number' || !Number.isSafeInteger(maxHeldBytes) || maxHeldBytes < least)
-  ) {
-    throw new QuestionError(`maxHeldBytes is ${JSON.stringify(maxHeldBytes)}, not a whole number from ${least}`)
+  const isLimit = typeof maxHeldBytes === 'number' && Number.isInteger(maxHeldBytes)
+  if (maxHeldBytes !== undefined && (!isLimit || maxHeldBytes < least || maxHeldBytes > MAX_MAX_HELD_BYTES)) {
+    const range = `from ${least} to ${MAX_MAX_HELD_BYTES}`
+    throw new QuestionError(`maxHeldBytes is ${JSON.stringify(maxHeldBytes)}, not a whole number ${range}`)
   }
   return {
     ...(priority === undefined ? {} : { priority }),

@@ -2,7 +2,7 @@
 import { Command, Option } from 'commander'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
-import { DEFAULT_MAX_HELD_BYTES, MIN_MAX_HELD_BYTES } from '@prexy/rewrite/rules'
+import { DEFAULT_MAX_HELD_BYTES, MAX_MAX_HELD_BYTES, MIN_MAX_HELD_BYTES } from '@prexy/rewrite/rules'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addRuleOptions } from './rule-options.ts'
 import { stylesFor } from './terminal.ts'
@@ -289,7 +289,7 @@ function addRewriteOptions(command: Command): void {
   add(
     new Option(
       '--max-held-bytes <bytes>',
-      `how much may wait for the end of a possible match (${DEFAULT_MAX_HELD_BYTES})`,
+      `how much may wait for the end of a possible match (${DEFAULT_MAX_HELD_BYTES}, at most ${MAX_MAX_HELD_BYTES})`,
     ).argParser((value) => {
       const bytes = Number(value)
       if (!Number.isSafeInteger(bytes)) throw new CommandError(`--max-held-bytes ${value} is no whole number`)
@@ -305,6 +305,8 @@ function rewriteOptions(flags: RewriteOptions): RewriteOptions {
   const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
   if (maxHeldBytes !== undefined && maxHeldBytes < least)
     throw new CommandError(`--max-held-bytes ${maxHeldBytes} is too little, the least is ${least}`)
+  if (maxHeldBytes !== undefined && maxHeldBytes > MAX_MAX_HELD_BYTES)
+    throw new CommandError(`--max-held-bytes ${maxHeldBytes} is too much, the most is ${MAX_MAX_HELD_BYTES}`)
   return {
     ...(priority === undefined ? {} : { priority }),
     ...(mode === undefined ? {} : { mode }),

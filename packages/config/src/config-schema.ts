@@ -5,6 +5,10 @@
 import { z } from 'zod'
 import { hostPattern, type OneOrMore, oneOrMore, pathGlob, type RawRule, ruleListSchema } from './rule-schema.ts'
 
+/** Bounds of `maxHeldBytes`, in bytes. The engine has them, too; with `compat: nginx` the least is 0. */
+export const MIN_HELD_BYTES = 4
+export const MAX_HELD_BYTES = 16_777_216
+
 export interface RewriteOptions {
   readonly priority?: 'first' | 'longest'
   readonly mode?: 'text' | 'octet'
@@ -150,10 +154,11 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
     maxHeldBytes: z
       .int()
       .min(0)
-      .max(1_073_741_824)
+      .max(MAX_HELD_BYTES)
       .exactOptional()
       .describe(
-        'How many bytes of one response may wait for the end of a possible match: at least 4, and with `compat: nginx` at least 0.',
+        `How many bytes of one response may wait for the end of a possible match: at least ${MIN_HELD_BYTES}, with ` +
+          `\`compat: nginx\` at least 0, and at most ${MAX_HELD_BYTES}.`,
       ),
     overflow: z
       .enum(['skip', 'passthrough', 'abort'])

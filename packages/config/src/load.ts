@@ -3,6 +3,7 @@ import type { z } from 'zod'
 import {
   configSchema,
   type Limits,
+  MIN_HELD_BYTES,
   type RawConfig,
   type RawRoute,
   type RawUpstream,
@@ -112,8 +113,13 @@ export function loadConfig(text: string, file: string): Loaded<Config> {
     problems.push({ severity, position: source.positionOf(path), path: formatPath(path), message, hint })
   }
   const value = problems.some((problem) => problem.severity === 'error') ? undefined : config
-  const ruleLists = [...new Set(config.routes.map((route) => route.ruleList))]
+  const ruleLists = [...new Set(config.routes.map((route) => route.ruleList))].map(withPossibleLimit)
   return { value, problems: sortProblems(problems), source, ruleLists }
+}
+
+/** The rules of a list whose limit was refused are worth checking, too. */
+function withPossibleLimit(list: RuleList): RuleList {
+  return holdsTooLittle(list.options) ? { ...list, options: { ...list.options, maxHeldBytes: MIN_HELD_BYTES } } : list
 }
 
 /** A configuration that was put together elsewhere, as the command line does; what is wrong has no place in a file. */
@@ -283,8 +289,10 @@ function ruleListOf(rules: readonly RawRule[], options: RewriteOptions, base: Co
   return { rules: rules.map(normalizeRule), options, paths: rules.map((_, index) => [...base, index]) }
 }
 
-/** Below this, a limit has a meaning in `compat: nginx` only. */
-const MIN_HELD_BYTES = 4
+/** Below the least, a limit has a meaning in `compat: nginx` only. */
+function holdsTooLittle({ maxHeldBytes = MIN_HELD_BYTES, compat }: RewriteOptions): boolean {
+  return maxHeldBytes < MIN_HELD_BYTES && compat !== 'nginx'
+}
 
 interface CrossProblem {
   readonly severity: ConfigProblem['severity']
@@ -312,9 +320,10 @@ function crossCheck(raw: RawConfig): CrossProblem[] {
     if (rewrite?.maxHeldBytes !== undefined)
       rewrites.push([['routes', index, 'rewrite'], { ...raw.rewrite, ...rewrite }])
   }
-  for (const [path, { maxHeldBytes = MIN_HELD_BYTES, compat }] of rewrites) {
-    if (maxHeldBytes >= MIN_HELD_BYTES || compat === 'nginx') continue
-    report('error', [...path, 'maxHeldBytes'], `${maxHeldBytes} is too small`, `the least is ${MIN_HELD_BYTES}`)
+  for (const [path, options] of rewrites) {
+    if (!holdsTooLittle(options)) continue
+    const message = `${options.maxHeldBytes} is too small`
+    report('error', [...path, 'maxHeldBytes'], message, `the least is ${MIN_HELD_BYTES}`)
   }
   const seenAddresses = new Set<string>()
   for (const [index, address] of listOf(raw.listen).entries()) {
