@@ -18,7 +18,15 @@ import { createWide } from './constructor-pool.ts'
 import { DecodeError } from './errors.ts'
 import { ExtData, type ExtensionCodecType } from './extension.ts'
 import { LazyValue, type LazySource } from './lazy-value.ts'
-import { isTokenAt, keysTo, MAX_SHAPE_KEYS, ShapeTrie, type KnownShape, type ShapeNode } from './shapes.hot.ts'
+import {
+  isTokenAt,
+  keysTo,
+  MAX_SHAPE_KEYS,
+  MAX_TOKEN_BYTES,
+  ShapeTrie,
+  type KnownShape,
+  type ShapeNode,
+} from './shapes.hot.ts'
 import { skipValue } from './skip.hot.ts'
 import { MAX_CACHED_BYTES, MIN_CACHED_BYTES, StringCache } from './string-cache.hot.ts'
 import { decodeText, findMalformed } from './text.hot.ts'
@@ -88,6 +96,7 @@ export class ValueReader<Context> {
   readonly maxMapLength: number
   readonly maxExtLength: number
   readonly maxDepth: number
+  readonly useShapes: boolean
   readonly convertKey: ((key: unknown) => string | number) | undefined
 
   constructor(options: DecoderOptions<Context>) {
@@ -108,6 +117,8 @@ export class ValueReader<Context> {
     this.maxExtLength = options.maxExtLength ?? UINT32_MAX
     this.maxDepth = options.maxDepth ?? DEFAULT_MAX_DEPTH
     this.convertKey = options.mapKeyConverter
+    // Keys of known shapes are not looked at one by one.
+    this.useShapes = this.convertKey === undefined && this.maxStrLength >= MAX_TOKEN_BYTES
     if (!(this.maxDepth >= 1 && this.maxDepth <= MOST_MAX_DEPTH)) {
       throw new RangeError(`maxDepth is ${this.maxDepth}; 1 to ${MOST_MAX_DEPTH} are possible`)
     }
@@ -372,7 +383,7 @@ export class ValueReader<Context> {
     if (count > this.maxMapLength) throw this.limit('map', count, 'maxMapLength', this.maxMapLength, at)
     if (this.depth >= this.lazyDepth) return this.readLazily(at)
     this.enter(count * 2, at)
-    if (count > MAX_SHAPE_KEYS || this.convertKey !== undefined || count === 0) {
+    if (count > MAX_SHAPE_KEYS || count === 0 || !this.useShapes) {
       const fields = count < WIDE_KEYS ? {} : createWide()
       this.readFields(fields, count)
       this.depth--
@@ -447,16 +458,12 @@ export class ValueReader<Context> {
     if (!isShort && (head !== 0xd9 || start + 1 >= this.end)) return undefined
     const textStart = isShort ? start + 1 : start + 2
     const size = isShort ? head & 0x1f : this.bytes[start + 1]
-    if (textStart + size > this.end || this.mustCheckKey(size, textStart)) return undefined
+    // What is learnt is shared with decoders that are strict: malformed keys are left to the path that judges them.
+    if (textStart + size > this.end || findMalformed(this.bytes, textStart, textStart + size) < textStart + size) {
+      return undefined
+    }
     const key = decodeText(this.bytes, textStart, textStart + size)
     return this.shapes.learn(node, key, this.bytes.subarray(start, textStart + size))
-  }
-
-  /** Keys that break a rule are left to the path that reports it. */
-  mustCheckKey(size: number, start: number): boolean {
-    if (size > this.maxStrLength) return true
-    // What is learnt is shared with decoders that are strict.
-    return findMalformed(this.bytes, start, start + size) < start + size
   }
 
   /** A map whose first keys lead to `node` and whose next is not in the trie. */

@@ -17,7 +17,8 @@ import { claimConstructor } from './constructor-pool.ts'
 
 /** Longer maps are built key by key. */
 export const MAX_SHAPE_KEYS = 32
-const MAX_TOKEN_BYTES = 64
+/** Longer keys are read one by one. */
+export const MAX_TOKEN_BYTES = 64
 const MAX_ALTERNATIVES = 8
 const MAX_NODES = 4096
 /** Maps of one shape before a maker is spent on it. */

@@ -215,6 +215,13 @@ describe.each(BAD_ROWS)('$what', ({ hex, options, code, message }) => {
   })
 })
 
+test('a key that others may have is too long for who says so', () => {
+  const bytes = encode({ 'a-longer-key': 1 })
+  for (let round = 0; round < 40; round++) expect(decode(bytes)).toEqual({ 'a-longer-key': 1 })
+  expect(errorOf(() => decode(bytes, { maxStrLength: 11 })).code).toBe('limit')
+  expect(decode(bytes, { maxStrLength: 12 })).toEqual({ 'a-longer-key': 1 })
+})
+
 test('every limit that is met and not passed lets through', () => {
   const limits = { maxStrLength: 1, maxBinLength: 1, maxArrayLength: 3, maxMapLength: 1, maxExtLength: 1, maxDepth: 2 }
   expect(decode(fromHex('9381a16101c40161d40500'), limits)).toHaveLength(3)
