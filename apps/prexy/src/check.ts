@@ -5,6 +5,7 @@ import { readYaml, type YamlSource } from '@prexy/config/yaml-source'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { readText } from './read-text.ts'
 import { compileRuleList } from './rule-source.ts'
+import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
 import { type Styles, stylesFor } from './terminal.ts'
 
 /** What was found in one file. */
@@ -19,6 +20,7 @@ interface CheckReport {
 export async function checkFiles(files: readonly string[], json: boolean): Promise<number> {
   const style = stylesFor(process.stdout, process.env)
   let failed = false
+  finishWithoutReader()
   for (const file of files) {
     let text: string
     try {
@@ -32,7 +34,7 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
     }
     const report = checkText(text, file)
     failed ||= hasErrors(report)
-    process.stdout.write(json ? `${JSON.stringify(reportAsJson(report))}\n` : `${formatReport(report, style)}\n`)
+    await writeStandardOutput(json ? `${JSON.stringify(reportAsJson(report))}\n` : `${formatReport(report, style)}\n`)
   }
   return failed ? EXIT_ERROR : EXIT_OK
 }

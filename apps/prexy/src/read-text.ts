@@ -31,6 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
   ELOOP: 'is a symbolic link',
   ENOSPC: 'no space left on the device',
   EROFS: 'the file system is read-only',
+  ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many open files',
 }
 

@@ -1,7 +1,7 @@
 /** `prexy replace`: the rewriting engine between files, in bounded memory. */
-import { constants, fstatSync, rmSync, statSync } from 'node:fs'
-import { copyFile, type FileHandle, link, open, rename, rm } from 'node:fs/promises'
-import { basename, dirname, join } from 'node:path'
+import { constants, fstatSync, rmSync, type Stats, statSync } from 'node:fs'
+import { copyFile, type FileHandle, link, lstat, open, rename, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { GatherSink } from '@prexy/rewrite/gather-sink'
 import { RewriteAborted, type RuleSet } from '@prexy/rewrite/rewriter'
@@ -9,6 +9,7 @@ import { CommandError, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
 import { createProgress, NO_PROGRESS, type Progress } from './progress.ts'
 import { fileErrorReason } from './read-text.ts'
 import { readStandardInput } from './standard-input.ts'
+import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
 
 /** Read size, and how much output is gathered before it is written. */
 const PIECE_BYTES = 262_144
@@ -42,7 +43,10 @@ export async function replaceFiles(set: RuleSet, files: readonly string[], optio
   const progress = progressFor(inputs, process.stderr.isTTY && !toTerminal)
   const faults: string[] = []
   let total = 0
-  if (inPlace !== undefined) removePendingFilesAtExit()
+  if (inPlace !== undefined) {
+    removePendingFilesAtExit()
+    finishWithoutReader()
+  }
   for (const input of inputs) {
     let hits: number
     try {
@@ -56,7 +60,7 @@ export async function replaceFiles(set: RuleSet, files: readonly string[], optio
     total += hits
     progress.clear()
     if (options.count) {
-      await writeToStdout(new TextEncoder().encode(inputs.length > 1 ? `${input}:${hits}\n` : `${hits}\n`))
+      await writeStandardOutput(inputs.length > 1 ? `${input}:${hits}\n` : `${hits}\n`)
     }
   }
   progress.clear()
@@ -70,7 +74,7 @@ function faultReason(error: unknown): string {
 }
 
 async function filterFile(set: RuleSet, input: string, options: ReplaceOptions, progress: Progress): Promise<number> {
-  const output: Output = { write: options.count ? () => Promise.resolve() : writeToStdout }
+  const output: Output = { write: options.count ? () => Promise.resolve() : writeStandardOutput }
   if (input === '-') return await rewriteStream(set, readStandardInput(), output, progress)
   const handle = await open(input, 'r')
   try {
@@ -126,25 +130,17 @@ async function flush(gather: GatherSink, output: Output): Promise<void> {
   gather.clear()
 }
 
-/** Settled when the system has taken the bytes: a slow reader slows us down. A failure ends the process, see main.ts. */
-function writeToStdout(bytes: Uint8Array): Promise<void> {
-  return new Promise((resolve) => {
-    process.stdout.write(bytes, (error) => {
-      if (!(error instanceof Error)) resolve()
-    })
-  })
-}
-
 /**
  * Replaces the file by its rewritten form: written beside it, synced, then renamed over it, so that at every moment
  * there is either the old or the new file. A file without a match is left as it is, times included.
  */
 async function rewriteFile(set: RuleSet, path: string, suffix: string, progress: Progress): Promise<number> {
+  refuseIrregular(await lstat(path))
   const source = await openUnlinked(path)
   try {
     const stat = await source.stat()
-    if (!stat.isFile()) throw new CommandError(stat.isDirectory() ? 'is a directory' : 'is no regular file')
-    const temporary = join(dirname(path), `.${basename(path)}.prexy-${randomBytes(6).toString('hex')}`)
+    refuseIrregular(stat)
+    const temporary = join(dirname(path), `.prexy-${randomBytes(6).toString('hex')}`)
     // Before it exists: a signal may come as soon as it does.
     pendingFiles.add(temporary)
     try {
@@ -172,13 +168,20 @@ async function rewriteFile(set: RuleSet, path: string, suffix: string, progress:
   }
 }
 
-/** Also holds when the file is exchanged for a link meanwhile. */
+function refuseIrregular(stat: Stats): void {
+  if (stat.isSymbolicLink()) throw new CommandError(SYMBOLIC_LINK)
+  if (!stat.isFile()) throw new CommandError(stat.isDirectory() ? 'is a directory' : 'is no regular file')
+}
+
+const SYMBOLIC_LINK = 'is a symbolic link; name the file it points to'
+
+/** Also holds when the file is exchanged for a link meanwhile, and does not wait when it is for a named pipe. */
 async function openUnlinked(path: string): Promise<FileHandle> {
   try {
-    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW)
+    return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK)
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ELOOP') {
-      throw new CommandError('is a symbolic link; name the file it points to')
+      throw new CommandError(SYMBOLIC_LINK)
     }
     throw error
   }
@@ -207,7 +210,13 @@ async function keepBackup(path: string, backup: string): Promise<void> {
 
 function removePendingFilesAtExit(): void {
   process.once('exit', () => {
-    for (const file of pendingFiles) rmSync(file, { force: true })
+    for (const file of pendingFiles) {
+      try {
+        rmSync(file, { force: true })
+      } catch {
+        // The others may still go; there is no more to be done about this one.
+      }
+    }
   })
   for (const [signal, number] of [
     ['SIGHUP', 1],

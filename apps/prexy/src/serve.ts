@@ -162,8 +162,13 @@ function everyAddress(): string {
 }
 
 function listenError(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error) || error.syscall !== 'listen')
-    return error
+  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return error
+  if (error.syscall === 'getaddrinfo') {
+    const host = 'hostname' in error ? String(error.hostname) : 'the address'
+    const reason = error.code === 'ENOTFOUND' ? 'there is no host of that name' : `${error.message}`
+    return new CommandError(`cannot listen on ${host}: ${reason}; name an address of this machine, like 127.0.0.1:8080`)
+  }
+  if (error.syscall !== 'listen') return error
   const where = 'address' in error && 'port' in error ? `${String(error.address)}:${String(error.port)}` : 'the address'
   switch (error.code) {
     case 'EADDRINUSE':

@@ -8,11 +8,13 @@
 import { once } from 'node:events'
 import { fstatSync } from 'node:fs'
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net'
+import { CommandError } from './exit-codes.ts'
 
 const READ_BYTES = 65_536
 
 export function readStandardInput(): AsyncIterable<Uint8Array> {
   const kind = fstatSync(0)
+  if (kind.isDirectory()) throw new CommandError('is a directory')
   const isPipe = kind.isFIFO() || kind.isSocket()
   return isPipe && process.versions.bun === undefined ? readPipe() : process.stdin
 }

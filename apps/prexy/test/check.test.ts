@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
-import { runPrexy } from './run-prexy.ts'
+import { collect, runPrexy, startPrexy } from './run-prexy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-check-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -115,4 +115,15 @@ test('the example of the documentation has nothing wrong', async () => {
     code: 0,
     stdout: expect.stringMatching(/: ok: 5 rules, 2 routes\n$/),
   })
+})
+
+test('a reader that has enough does not change the verdict', async () => {
+  const good = join(folder, 'good.yaml')
+  const bad = join(folder, 'bad.yaml')
+  writeFileSync(good, 'upstream: http://a\n')
+  writeFileSync(bad, 'upstrem: http://a\n')
+  const child = startPrexy(['check', good, bad])
+  const outcome = collect(child)
+  child.stdout.destroy()
+  expect(await outcome).toMatchObject({ code: 2, stderr: '' })
 })

@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  closeSync,
   existsSync,
   mkdtempSync,
   readdirSync,
@@ -7,16 +8,18 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  openSync,
   truncateSync,
   utimesSync,
   watch,
   writeFileSync,
 } from 'node:fs'
+import { execFileSync, spawn } from 'node:child_process'
 import { on, once } from 'node:events'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
-import { collect, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
+import { BIN, collect, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-replace-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -100,6 +103,18 @@ describe('as a filter', () => {
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
+  test('a directory as standard input is refused', async () => {
+    const descriptor = openSync(folder, 'r')
+    const child = spawn(process.execPath, [BIN, 'replace', ...AB], { stdio: [descriptor, 'ignore', 'pipe'] })
+    closeSync(descriptor)
+    let stderr = ''
+    child.stderr.on('data', (chunk: Buffer) => {
+      stderr += chunk.toString()
+    })
+    const [code]: unknown[] = await once(child, 'close')
+    expect({ code, stderr }).toEqual({ code: 2, stderr: 'prexy: standard input: is a directory\n' })
+  })
+
   test('a body that may not be rewritten whole is broken off with an error', async () => {
     const args = ['replace', '--regex', 'x.*y', '--with', '$&', '--max-held-bytes', '8', '--overflow', 'abort']
     const { code, stdout, stderr } = await runPrexy(args, `ab${'x'.repeat(100)}`)
@@ -173,6 +188,35 @@ describe('--in-place', () => {
       stderr: `prexy: ${link}: is a symbolic link; name the file it points to\n`,
     })
     expect([readFileSync(target, 'utf8'), readFileSync(other, 'utf8')]).toEqual(['a', 'b'])
+  })
+
+  test('refuses a named pipe without waiting for a writer, and does the rest', async () => {
+    const pipe = join(folder, 'pipe')
+    execFileSync('mkfifo', [pipe])
+    const other = file('a')
+    const { code, stderr } = await runPrexy(['replace', ...AB, '--in-place', pipe, other])
+    expect({ code, stderr }).toEqual({ code: 2, stderr: `prexy: ${pipe}: is no regular file\n` })
+    expect(readFileSync(other, 'utf8')).toBe('b')
+  })
+
+  test('takes names as long as the file system does; a backup name beyond that leaves the file', async () => {
+    const path = join(folder, 'n'.repeat(250))
+    writeFileSync(path, 'a')
+    expect(await runPrexy(['replace', ...AB, '--in-place', path])).toMatchObject({ code: 0, stderr: '' })
+    expect(readFileSync(path, 'utf8')).toBe('b')
+    const args = ['replace', '--text', 'b', '--with', 'c', '--in-place=.older', path]
+    expect(await runPrexy(args)).toMatchObject({ code: 2, stderr: `prexy: ${path}: the name is too long\n` })
+    expect(readFileSync(path, 'utf8')).toBe('b')
+    expect(readdirSync(folder).filter((name) => name.includes('prexy-'))).toEqual([])
+  })
+
+  test('every file is rewritten though nobody reads the counts', async () => {
+    const paths = Array.from({ length: 20 }, () => file('a'))
+    const child = startPrexy(['replace', ...AB, '--in-place', '--count', ...paths])
+    const outcome = collect(child)
+    child.stdout.destroy()
+    expect(await outcome).toMatchObject({ code: 0, stderr: '' })
+    expect(paths.map((path) => readFileSync(path, 'utf8'))).toEqual(paths.map(() => 'b'))
   })
 
   test('a body that is broken off leaves the old file', async () => {

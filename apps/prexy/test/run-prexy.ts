@@ -3,7 +3,7 @@ import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 
-const BIN = fileURLToPath(new URL('../bin/prexy.mjs', import.meta.url))
+export const BIN = fileURLToPath(new URL('../bin/prexy.mjs', import.meta.url))
 
 export interface Outcome {
   readonly code: number | null

@@ -202,3 +202,10 @@ test('an address that is taken', async () => {
     stderr: `prexy: cannot listen on 127.0.0.1:${port}: something else does; choose another with --listen, 0 takes a free one\n`,
   })
 })
+
+test('a name to listen on that no host has is said', async () => {
+  expect(await runPrexy([`http://${origin}`, '--listen', 'nosuchhost.invalid:80'])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/^prexy: cannot listen on nosuchhost\.invalid: .+ like 127\.0\.0\.1:8080\n$/),
+  })
+})
