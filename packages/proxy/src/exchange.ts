@@ -283,7 +283,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       rules,
       decision,
       variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
-      mediaType: fieldValue(head.fields, 'content-type'),
+      mediaType: joinedValue(head.fields, 'content-type'),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),

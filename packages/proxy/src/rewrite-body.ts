@@ -42,7 +42,7 @@ export interface RewriteBodyInit {
   readonly rules: RuleSet
   readonly decision: Extract<GateDecision, { readonly action: 'rewrite' }>
   readonly variables: Readonly<Record<string, string>>
-  /** The response's Content-Type. */
+  /** The response's Content-Type, all lines of it. */
   readonly mediaType: string | undefined
   readonly maxDecodedBytes: number
   readonly onError: (error: Error) => void

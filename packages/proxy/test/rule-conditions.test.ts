@@ -79,6 +79,10 @@ describe('request variables', () => {
     ['application/json', `<x a='\\"&|%3Cx%20a%3D%27%22%26|<x a='"&`],
     ['text/plain', `<x a='"&|%3Cx%20a%3D%27%22%26|<x a='"&`],
     [undefined, `&lt;x a=&#39;&quot;&amp;|%3Cx%20a%3D%27%22%26|<x a='"&`],
+    // Several types: a browser takes the last.
+    ['text/plain\r\nContent-Type: text/html', `&lt;x a=&#39;&quot;&amp;|%3Cx%20a%3D%27%22%26|<x a='"&`],
+    ['text/plain; a="\r\nContent-Type: text/html', `&lt;x a=&#39;&quot;&amp;|%3Cx%20a%3D%27%22%26|<x a='"&`],
+    ['text/plain; charset=utf-8, text/html', `&lt;x a=&#39;&quot;&amp;|%3Cx%20a%3D%27%22%26|<x a='"&`],
   ])('are escaped for %s', async (type, expected) => {
     await using setup = await setUp({
       rules: [{ regex: 'V', with: '${header:x-v}|${header:x-v|url}|${header:x-v|raw}', types: ['*'] }],

@@ -26,8 +26,13 @@ export interface FilterContext {
   readonly landing: Landing
 }
 
-/** `mediaType`: `type/subtype`, any letter case, parameters allowed; undefined or empty when there is none. */
+/**
+ * `mediaType`: `type/subtype`, any letter case, parameters allowed; undefined or empty when there is none.
+ *
+ * SECURITY: a comma tells of several types, of which browsers take the last, others the first.
+ */
 export function landingOf(mediaType: string | undefined): Landing {
+  if (mediaType?.includes(',')) return 'unknown'
   const essence = (mediaType ?? '').split(';', 1)[0].trim().toLowerCase()
   if (!MEDIA_TYPE.test(essence) || SNIFFED_TYPES.includes(essence) || essence.startsWith('multipart/')) return 'unknown'
   const subtype = essence.slice(essence.indexOf('/') + 1)

@@ -30,8 +30,8 @@ export interface RewriterInit {
    */
   readonly variables?: Readonly<Record<string, string>>
   /**
-   * The response's Content-Type: by it variables are escaped. Absent: unknown, which a browser may take for HTML, so
-   * they are escaped for that.
+   * The response's Content-Type: by it variables are escaped. Absent, or several joined by commas: unknown, which a
+   * browser may take for HTML, so they are escaped for that.
    */
   readonly mediaType?: string
 }

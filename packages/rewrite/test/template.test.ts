@@ -138,6 +138,7 @@ describe('request variables', () => {
     ['', html],
     ['html', html],
     ['text/plain, text/html', html],
+    ['text/plain; charset=utf-8, text/html', html],
     ['application/unknown', html],
     ['multipart/x-mixed-replace; boundary=x', html],
     ['text/javascript', script],
