@@ -29,7 +29,7 @@ export function buildProgram(run: CommandRun): Command {
     .description('A reverse proxy that searches and replaces in what goes through it, while it streams.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
-    .helpCommand('help [command]', 'Print the help of a command')
+    .helpCommand(false)
     .enablePositionalOptions()
     .showHelpAfterError(false)
     .showSuggestionAfterError(true)
@@ -41,7 +41,18 @@ export function buildProgram(run: CommandRun): Command {
   addCheckCommand(program, run)
   addDebugCommands(program)
   addDemoCommand(program, run)
+  addHelpCommand(program)
+  program.hook('preSubcommand', (_program, command) => refuseLostOptions(program, command))
   return program
+}
+
+/** Commands do not see what stands before them. */
+function refuseLostOptions(program: Command, command: Command): void {
+  const lost = program.options.find((option) => program.getOptionValueSource(option.attributeName()) === 'cli')
+  if (lost === undefined) return
+  throw new CommandError(
+    `${lost.long ?? lost.flags} stands before ${command.name()}; options of a command stand behind it: prexy ${command.name()} --help lists them`,
+  )
 }
 
 function addProxyCommand(program: Command, run: CommandRun): void {
@@ -259,8 +270,33 @@ function addDemoCommand(program: Command, run: CommandRun): void {
   })
 }
 
+/** Commander's own looks at one word only. */
+function addHelpCommand(program: Command): void {
+  const command = subcommand(program, 'help', 'Print the help of a command').argument(
+    '[command...]',
+    'its words, like debug match',
+  )
+  command.action((words: string[]) => {
+    let target = program
+    for (const [index, word] of words.entries()) {
+      const child = target.commands.find((one) => one.name() === word)
+      if (child === undefined) throw new CommandError(noSuchCommand(words.slice(0, index + 1), target))
+      target = child
+    }
+    target.outputHelp()
+  })
+}
+
+function noSuchCommand(words: readonly string[], parent: Command): string {
+  const names = parent.commands.map((command) => command.name())
+  const near = nearMiss(words.at(-1) ?? '', names)
+  const before = words.slice(0, -1).map((word) => `${word} `)
+  const hint = near === undefined ? `there are ${names.join(', ')}` : `did you mean ${before.join('')}${near}?`
+  return `there is no command ${words.join(' ')}; ${names.length === 0 ? `prexy ${before.join('')}has none` : hint}`
+}
+
 function subcommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).helpCommand(false)
+  return parent.command(name).description(description).helpCommand(false).allowExcessArguments(false)
 }
 
 function addListenOption(command: Command): void {

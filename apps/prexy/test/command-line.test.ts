@@ -25,6 +25,10 @@ test('help and version', async () => {
   const help = await runPrexy(['replace', '--help'])
   expect(help).toMatchObject({ code: 0, stderr: '' })
   expect(help.stdout).toContain('$ prexy replace --rules rules.yaml page.html')
+  expect((await runPrexy(['help', 'replace'])).stdout).toBe(help.stdout)
+  const nested = await runPrexy(['help', 'debug', 'match'])
+  expect(nested).toMatchObject({ code: 0, stderr: '' })
+  expect(nested.stdout).toContain('Usage: prexy debug match')
   const bare = await runPrexy([])
   expect(bare).toMatchObject({ code: 2, stdout: '' })
   expect(bare.stderr).toContain('Usage: prexy URL')
@@ -68,6 +72,20 @@ describe('what is wrong with the command line', () => {
       ['http://origin', '--listen', 'nowhere'],
       '--listen: "nowhere" is no address; write it like 8080, 127.0.0.1:8080 or [::1]:8080',
     ],
+    [
+      ['--listen', '19101', 'serve', 'ok.yaml'],
+      '--listen stands before serve; options of a command stand behind it: prexy serve --help lists them',
+    ],
+    [
+      [...AB, 'serve', 'ok.yaml'],
+      '--text stands before serve; options of a command stand behind it: prexy serve --help lists them',
+    ],
+    [['serve', 'ok.yaml', 'ok.yaml'], "too many arguments for 'serve'. Expected 1 argument but got 2."],
+    [['debug', 'match', 'junk'], "too many arguments for 'match'. Expected 0 arguments but got 1."],
+    [['demo', 'junk', '--check'], "too many arguments for 'demo'. Expected 0 arguments but got 1."],
+    [['help', 'nosuch'], 'there is no command nosuch; there are serve, replace, check, debug, demo, help'],
+    [['help', 'debug', 'mtch'], 'there is no command debug mtch; did you mean debug match?'],
+    [['help', 'serve', 'x'], 'there is no command serve x; prexy serve has none'],
     [['http://origin', 'http://other'], 'one origin at a time; what is http://other?'],
   ])('%j', async (args, message) => {
     expect(await complaintOf(args)).toBe(`prexy: ${message}\n`)
