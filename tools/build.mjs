@@ -174,8 +174,8 @@ function projectFolders(root) {
 }
 
 /**
- * `tsc -b` trusts its own notes and does not look whether what it once wrote is still there. Where an output is gone the
- * notes go too; outputs whose source is gone are deleted.
+ * `tsc -b` trusts its own notes and does not look whether what it once wrote is still there. Where an output is gone, or
+ * empty as a full disk leaves it, the notes go too; outputs whose source is gone are deleted.
  *
  * @param {string} project
  */
@@ -192,8 +192,10 @@ export function forgetLostOutputs(project) {
   }
   const there = existsSync(outputs) ? filesBelow(outputs).map((file) => relative(outputs, file)) : []
   for (const name of there) {
-    if (expected.has(name)) expected.delete(name)
-    else if (/\.(?:js|js\.map|d\.ts)$/.test(name)) rmSync(join(outputs, name))
+    if (expected.has(name)) {
+      // tsc ends every file with a line, be it only the name of its map.
+      if (statSync(join(outputs, name)).size > 0) expected.delete(name)
+    } else if (/\.(?:js|js\.map|d\.ts)$/.test(name)) rmSync(join(outputs, name))
   }
   if (expected.size > 0) rmSync(join(project, 'tsconfig.tsbuildinfo'), { force: true })
 }

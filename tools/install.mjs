@@ -1,6 +1,6 @@
 // Dependencies: installed when missing, half installed, or older than package-lock.json.
 import { createHash } from 'node:crypto'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { runQuietly, say } from './child.mjs'
 
@@ -37,8 +37,8 @@ export function whyInstall(root) {
     if (!matchesHiddenLock(root)) return 'package-lock.json is not the one that was installed'
     writeFileSync(join(root, STAMP), `${JSON.stringify({ lock: lockHash(root) })}\n`)
   }
-  const missing = missingPackages(root)
-  return missing.length === 0 ? undefined : `${missing[0]} is missing`
+  const [missing] = [...missingPackages(root), ...missingPrograms(root)]
+  return missing === undefined ? undefined : `${missing} is missing`
 }
 
 /** @param {string} root */
@@ -64,7 +64,7 @@ function recordedLock(root) {
 }
 
 /**
- * @typedef {{ version?: string, integrity?: string, optional?: boolean, devOptional?: boolean, link?: boolean }} LockEntry
+ * @typedef {{ version?: string, integrity?: string, optional?: boolean, devOptional?: boolean, link?: boolean, bin?: Readonly<Record<string, string>> }} LockEntry
  * @param {string} path
  * @returns {Readonly<Record<string, LockEntry | undefined>>}
  */
@@ -96,4 +96,26 @@ function missingPackages(root) {
     .filter(([name, entry]) => name.startsWith('node_modules/') && entry?.optional !== true)
     .map(([name]) => name)
     .filter((name) => !existsSync(join(root, name, 'package.json')))
+}
+
+/**
+ * Programs that packages at the top put into node_modules/.bin and that are gone from there, our own command included.
+ *
+ * @param {string} root
+ * @returns {string[]}
+ */
+function missingPrograms(root) {
+  const folder = 'node_modules/.bin'
+  const there = new Set(existsSync(join(root, folder)) ? readdirSync(join(root, folder)) : [])
+  return Object.entries(lockEntries(join(root, 'package-lock.json')))
+    .filter(([name, entry]) => isInstalledAtTop(name) && entry?.optional !== true)
+    .flatMap(([, entry]) => Object.keys(entry?.bin ?? {}))
+    .filter((program) => !there.has(program) && !there.has(`${program}.cmd`))
+    .map((program) => `${folder}/${program}`)
+}
+
+/** Workspaces are linked. @param {string} name */
+function isInstalledAtTop(name) {
+  const inside = name.split('node_modules/')
+  return inside.length === 1 ? name !== '' : inside.length === 2 && inside[0] === ''
 }

@@ -9,12 +9,12 @@ const BUILT = {
   'src/a.ts': '',
   'src/deep/b.ts': '',
   'src/runtime.d.ts': '',
-  'dist/a.js': '',
-  'dist/a.js.map': '',
-  'dist/a.d.ts': '',
-  'dist/deep/b.js': '',
-  'dist/deep/b.js.map': '',
-  'dist/deep/b.d.ts': '',
+  'dist/a.js': '{}',
+  'dist/a.js.map': '{}',
+  'dist/a.d.ts': '{}',
+  'dist/deep/b.js': '{}',
+  'dist/deep/b.js.map': '{}',
+  'dist/deep/b.d.ts': '{}',
   'tsconfig.tsbuildinfo': '{}',
 }
 
@@ -26,6 +26,12 @@ test('complete outputs are left to tsc', () => {
 
 test.each(['dist/a.js', 'dist/deep/b.d.ts'])('a deleted %s is built again', (lost) => {
   const root = makeTree(Object.fromEntries(Object.entries(BUILT).filter(([name]) => name !== lost)))
+  forgetLostOutputs(root)
+  expect(existsSync(join(root, 'tsconfig.tsbuildinfo'))).toBe(false)
+})
+
+test.each(['dist/a.js', 'dist/a.js.map', 'dist/deep/b.d.ts'])('%s that was cut to nothing is built again', (empty) => {
+  const root = makeTree({ ...BUILT, [empty]: '' })
   forgetLostOutputs(root)
   expect(existsSync(join(root, 'tsconfig.tsbuildinfo'))).toBe(false)
 })

@@ -8,8 +8,9 @@ import { makeTree } from './tree.ts'
 const LOCK = JSON.stringify({
   packages: {
     '': {},
-    'node_modules/a': { version: '1.0.0', integrity: 'x' },
-    'node_modules/other-platform': { version: '1.0.0', optional: true },
+    'node_modules/a': { version: '1.0.0', integrity: 'x', bin: { a: 'bin.js' } },
+    'node_modules/other-platform': { version: '1.0.0', optional: true, bin: { other: 'bin.js' } },
+    'apps/own': { bin: { own: 'bin.js' } },
   },
 })
 const STAMP = 'node_modules/.prexy-installed.json'
@@ -18,6 +19,8 @@ function installed(): string {
   return makeTree({
     'package-lock.json': LOCK,
     'node_modules/a/package.json': {},
+    'node_modules/.bin/a': '',
+    'node_modules/.bin/own': '',
     [STAMP]: { lock: createHash('sha256').update(LOCK).digest('hex') },
   })
 }
@@ -57,4 +60,16 @@ test('a deleted package is installed again', () => {
   const root = installed()
   rmSync(join(root, 'node_modules/a'), { recursive: true })
   expect(whyInstall(root)).toBe('node_modules/a is missing')
+})
+
+test.each(['a', 'own'])('a deleted program %s is installed again', (name) => {
+  const root = installed()
+  rmSync(join(root, 'node_modules/.bin', name))
+  expect(whyInstall(root)).toBe(`node_modules/.bin/${name} is missing`)
+})
+
+test('so is the whole folder of programs', () => {
+  const root = installed()
+  rmSync(join(root, 'node_modules/.bin'), { recursive: true })
+  expect(whyInstall(root)).toBe('node_modules/.bin/a is missing')
 })
