@@ -53,11 +53,17 @@ export class ZstdFrameReader {
         this.#value += chunk[at++] * this.#factor
         this.#factor *= 256
         this.#left--
+        if (this.#part === 'magic' && !this.#beginsMagic()) this.state = 'invalid'
       }
-      if (this.#left === 0) this.#endPart()
+      if (this.#left === 0 && this.state === 'more') this.#endPart()
     }
     this.length += at
     return at
+  }
+
+  /** Whether what was read of a magic number may go on to be one. */
+  #beginsMagic(): boolean {
+    return this.#value === MAGIC % this.#factor || this.#value - (this.#value % 16) === SKIPPABLE_MAGIC % this.#factor
   }
 
   #enter(part: Part, bytes: number): void {
@@ -72,8 +78,7 @@ export class ZstdFrameReader {
     switch (this.#part) {
       case 'magic':
         if (this.#value === MAGIC) this.#enter('descriptor', 1)
-        else if (this.#value - (this.#value % 16) === SKIPPABLE_MAGIC) this.#enter('skippable-size', 4)
-        else this.state = 'invalid'
+        else this.#enter('skippable-size', 4)
         return
       case 'descriptor': {
         const single = (this.#value >> 5) & 1

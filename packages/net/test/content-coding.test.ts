@@ -1,7 +1,13 @@
 import * as zlib from 'node:zlib'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type CodingFault, CONTENT_CODINGS, type ContentCoding, ContentDecoder } from '../src/content-decoder.ts'
+import {
+  type CodingFault,
+  CONTENT_CODINGS,
+  type ContentCoding,
+  ContentDecoder,
+  MAX_CODED_MEMBERS,
+} from '../src/content-decoder.ts'
 import { ContentEncoder } from '../src/content-encoder.ts'
 import { decodeWhole, encodeWhole } from '../src/whole-body.ts'
 
@@ -101,7 +107,7 @@ describe.each(Object.entries(made))('a %s body', (_name, { coding, make }) => {
   })
 
   it('followed by junk ends where it ends, and the junk is counted', async () => {
-    for (const junk of ['<!-- served by x -->', '\0\0\0\0\0', '\x1f', '\x1f\x8b\x07 not gzip']) {
+    for (const junk of ['<!-- served by x -->', '\0\0\0\0\0', '\x1f\x1f', '\x1f\x8b\x07 not gzip']) {
       const coded = Buffer.concat([make(page), Buffer.from(junk, 'latin1')])
       for (const size of [coded.length, 5_000, 1]) {
         const { output, end } = await decode(coding, cut(coded, size))
@@ -174,6 +180,31 @@ it('several gzip members are one body, also identical ones and with every header
   expect(decodeWhole('gzip', coded, 1e9)).toBe(undefined)
   expect(decodeWhole('gzip', Buffer.concat([zlib.gzipSync('one'), zlib.gzipSync('one')]), 1e9)).toBe(undefined)
   expect(decodeWhole('gzip', fields, 1e9)).toEqual(Buffer.from('two'))
+})
+
+const manyMembered = CONTENT_CODINGS.filter((coding) => coding === 'gzip' || coding === 'zstd')
+
+it.each(manyMembered)('several %s members are truncated at any cut but between two', async (coding) => {
+  const member = Buffer.from(encodeWhole(coding, Buffer.from('one')))
+  // The header with a file name, whose end is far from the header's beginning.
+  const named = Buffer.from([0x1f, 0x8b, 8, 8, 0, 0, 0, 0, 0, 3, ...Buffer.from('name\0'), ...member.subarray(10)])
+  const second = coding === 'gzip' ? named : member
+  for (let length = 0; length <= second.length; length++) {
+    const coded = Buffer.concat([member, second.subarray(0, length)])
+    const whole = length === 0 || length === second.length
+    for (const size of [coded.length, 1]) {
+      const { end } = await decode(coding, cut(coded, size))
+      expect([length, end]).toEqual([length, whole ? { trailing: 0 } : { fault: 'truncated' }])
+    }
+  }
+})
+
+it.each(manyMembered)('%s members beyond MAX_CODED_MEMBERS are refused, junk there is not', async (coding) => {
+  const member = encodeWhole(coding, Buffer.alloc(0))
+  const most = Buffer.concat(Array.from({ length: MAX_CODED_MEMBERS }, () => member))
+  expect((await decode(coding, [Buffer.from(most)])).end).toEqual({ trailing: 0 })
+  expect((await decode(coding, [Buffer.concat([most, Buffer.from('junk')])])).end).toEqual({ trailing: 4 })
+  expect((await decode(coding, [Buffer.concat([most, member])])).end).toEqual({ fault: 'too-many-members' })
 })
 
 it.runIf(CONTENT_CODINGS.includes('zstd'))('several zstd frames are one body, skippable ones are skipped', async () => {

@@ -15,7 +15,7 @@ import type { GateDecision } from '@prexy/http/gate'
 import type { FieldList } from '@prexy/http/fields'
 import { changedTrailers } from '@prexy/http/validators'
 import type { RewriteStats } from '@prexy/events/exchange'
-import { type CodingFault, type ContentCoding, ContentDecoder } from '@prexy/net/content-decoder'
+import { type CodingFault, type ContentCoding, ContentDecoder, MAX_CODED_MEMBERS } from '@prexy/net/content-decoder'
 import { ContentEncoder } from '@prexy/net/content-encoder'
 import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
 import { RewriteAborted, type Rewriter, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
@@ -56,6 +56,7 @@ const CODING_FAULTS: Readonly<Record<CodingFault, string>> = {
   truncated: 'the coded body ends early',
   corrupt: 'the body is not what its Content-Encoding says',
   'too-long': 'the body decodes to more than maxDecodedBytes',
+  'too-many-members': `the coded body has more than ${MAX_CODED_MEMBERS} members`,
 }
 
 export class RewriteBody {
