@@ -72,8 +72,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #body: RewriteBody | undefined = undefined
   #treatment: BodyTreatment | undefined = undefined
   #decision: GateDecision | undefined = undefined
-  /** Octets after the response head are dropped: 205, which has no content whatever the origin sends. */
-  #dropsBody = false
   #bodyBegun = false
   #status: number | undefined = undefined
   #keepAlive: boolean
@@ -253,12 +251,20 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     if (decision.action === 'rewrite') this.#beginRewrite(route, decision, head)
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
+    if (head.status === 205 && !isEmpty(head)) this.#endAtHead()
+  }
+
+  /** A 205 has no content (RFC 9110 §15.3.6); one that the origin sends all the same may never end. */
+  #endAtHead(): void {
+    this.#upstream?.abort()
+    this.#upstream = undefined
+    this.#client.output.finish([])
+    this.#responseDone()
   }
 
   #framing(head: ResponseHead, decision: GateDecision, fields: string[]): OutputFraming {
     const { body, status } = head
     if (status === 205) {
-      this.#dropsBody = true
       fields.push('Content-Length', '0')
       return NO_BODY
     }
@@ -297,7 +303,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   }
 
   onResponseData(data: Uint8Array): boolean {
-    if (this.#done || this.#dropsBody) return true
+    if (this.#done) return true
     if (!this.#bodyBegun) {
       this.#bodyBegun = true
       this.#phase('response-body')
@@ -547,4 +553,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #microseconds(at: number | undefined): number | undefined {
     return at === undefined ? undefined : Math.round((at - this.#startedAt) * 1_000)
   }
+}
+
+function isEmpty({ body }: ResponseHead): boolean {
+  return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0)
 }

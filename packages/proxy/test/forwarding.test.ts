@@ -196,6 +196,41 @@ describe('a response body', () => {
     }
   })
 
+  it('of a 205 that never ends holds nobody', async () => {
+    for (const send of [
+      'HTTP/1.1 205 Reset Content\r\nContent-Length: 5\r\n\r\nhe',
+      'HTTP/1.1 205 Reset Content\r\nTransfer-Encoding: chunked\r\n\r\n',
+      'HTTP/1.1 205 Reset Content\r\n\r\nhello',
+    ]) {
+      let discarded = 0
+      await using setup = await setUp({
+        script: async (connection) => {
+          await connection.readRequest()
+          await connection.send(send)
+          await connection.ended
+          discarded++
+          connection.end()
+        },
+      })
+      const client = await setup.connect()
+      for (let i = 1; i <= 2; i++) {
+        const { status, body, values } = await client.get('/')
+        expect([status, body.length, values('content-length')]).toEqual([205, 0, ['0']])
+        const event = await setup.event(i)
+        expect([event.outcome, event.status]).toEqual(['completed', 205])
+      }
+      while (discarded < 2) await new Promise(setImmediate)
+      expect(setup.origin.connections).toBe(2)
+    }
+  })
+
+  it('of a 205 with none keeps the connection to the origin', async () => {
+    await using setup = await setUp({ script: replying('HTTP/1.1 205 Reset Content\r\nContent-Length: 0\r\n\r\n') })
+    const client = await setup.connect()
+    for (let i = 0; i < 2; i++) expect((await client.get('/')).status).toBe(205)
+    expect(setup.origin.connections).toBe(1)
+  })
+
   it('has its trailers passed on to a client that wants them, except what may not stand there', async () => {
     await using setup = await setUp({
       script: replying(
