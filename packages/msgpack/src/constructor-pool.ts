@@ -48,8 +48,8 @@ function storeAll(this: Fields, keys: readonly string[], values: readonly unknow
 }
 
 /**
- * An empty object for 16 keys or more of no known shape: it may get twice 32 fields before V8 makes a
- * dictionary of it, where `{}` may get 19.
+ * An empty object for 16 keys or more of no known shape: it may get twice 32 fields before V8 makes a dictionary of it,
+ * where `{}` may get 19.
  */
 export function createWide(): Fields {
   return WIDE_OBJECT()

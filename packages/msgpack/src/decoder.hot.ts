@@ -145,7 +145,8 @@ export class ValueReader<Context> {
     this.slabUsed = 0
     this.end = 0
     this.pos = 0
-    if (this.highest > 0) this.stack.fill(undefined, 0, this.highest)
+    // After an error the values of unfinished maps lie beyond `highest`.
+    this.stack.fill(undefined, 0, Math.max(this.highest, this.top))
     this.highest = 0
   }
 
@@ -555,14 +556,9 @@ export class ValueReader<Context> {
   }
 
   readLazily(at: number): unknown {
-    this.pos = this.skipFrom(at)
+    this.pos = skipValue(this.bytes, this.view, at, this.end, this.base)
     const source = this.lazySource
     return source === undefined ? undefined : new LazyValue(source, at, this.pos)
-  }
-
-  /** The offset after the value at `at`. */
-  skipFrom(at: number): number {
-    return skipValue(this.bytes, this.view, at, this.end, this.base)
   }
 
   truncated(at: number, reason: string): DecodeError {

@@ -23,9 +23,8 @@ export class StringCache {
   readonly sizes: Uint8Array = new Uint8Array(CACHE_PLACES)
   /** Of {@link MAX_CACHED_BYTES} bytes for each place, as little-endian words. */
   arena: Int32Array = new Int32Array(0)
-  /** Strings found and not found so far. */
+  /** Strings found so far. */
   hits = 0
-  misses = 0
 
   /** The text of `size` bytes at `start`, see {@link locate}. */
   read(bytes: Uint8Array, view: DataView, start: number, size: number): string {
@@ -63,7 +62,6 @@ export class StringCache {
         return hash
       }
     }
-    this.misses++
     // The last word overlaps the one before it, so that nothing beyond the string is read.
     for (let word = 0; word < words; word++) arena[base + word] = view.getInt32(start + word * 4, true)
     arena[base + words] = tail

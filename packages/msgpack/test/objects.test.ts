@@ -108,14 +108,15 @@ test.skipIf(isBun)('a decoder keeps neither its input nor what it made of it', a
   function run(): WeakRef<object>[] {
     const input = encode({ a: { b: 'x'.repeat(1_000) }, list: [[1]] })
     const value = decoder.decode(input) as { a: object; list: object }
-    expect(() => decoder.decode(input.subarray(0, 1_000))).toThrow('Insufficient')
-    return [input.buffer, value, value.a, value.list].map((held) => new WeakRef(held))
+    const broken = encode({ first: ['y'.repeat(50)], then: { a: [1], b: 2 } })
+    expect(() => decoder.decode(broken.subarray(0, broken.length - 1))).toThrow('Insufficient')
+    return [input.buffer, broken.buffer, value, value.a, value.list].map((held) => new WeakRef(held))
   }
   const held = run()
   // What a weak reference was just made to lives until the current task ends.
   await new Promise((resolve) => setImmediate(resolve))
   collect()
-  expect(held.map((reference) => reference.deref())).toEqual([undefined, undefined, undefined, undefined])
+  expect(held.map((reference) => reference.deref())).toEqual(new Array(5).fill(undefined))
 })
 
 describe('strings that come again', () => {
