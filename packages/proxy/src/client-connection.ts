@@ -5,6 +5,7 @@ import type { Connection, ConnectionHandler } from '@prexy/net/connection'
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, encodeAnswer } from './answer.ts'
 import { Exchange, type ExchangeClient, SERVED_METHODS } from './exchange.ts'
+import { OctetQueue } from './octet-queue.ts'
 import { ProxyError } from './proxy-error.ts'
 import { ResponseOutput } from './response-output.ts'
 import type { ProxyRuntime } from './runtime.ts'
@@ -35,8 +36,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** When the first octet of the current request was read; monotonic, milliseconds. */
   #messageStartedAt = 0
   /** Octets read but not parsed: of a request body that its upstream does not take yet, or of later requests. */
-  readonly #pending: Uint8Array[] = []
-  #pendingBytes = 0
+  readonly #pending = new OctetQueue()
   /** What the client had taken when it began to be waited for. */
   #takenBytes = 0
   #parsing = false
@@ -76,8 +76,12 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       if (this.#lingerBytes > MAX_LINGER_BYTES) this.connection.destroy()
       return false
     }
-    if (this.#pending.length > 0 || this.#parsing || !this.#takesOctets()) this.#keep(chunk)
-    else this.#parse(chunk)
+    if (!this.#pending.empty || this.#parsing || !this.#takesOctets()) {
+      this.#pending.push(chunk)
+      this.#limitPending()
+    } else {
+      this.#parse(chunk)
+    }
     return true
   }
 
@@ -87,14 +91,18 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     return exchange === undefined || (!exchange.requestEnded && exchange.takesBody)
   }
 
-  #keep(chunk: Uint8Array): void {
-    this.#pending.push(chunk)
-    this.#pendingBytes += chunk.length
+  /** Keeps what is left of the chunk being parsed, in front of what came later. */
+  #keepRest(rest: Uint8Array): void {
+    this.#pending.putBack(rest)
+    this.#limitPending()
+  }
+
+  #limitPending(): void {
     // A body that cannot go on pauses at once; later requests only when they are many, because a connection that is
     // not read does not tell that its client went away.
     const exchange = this.#exchange
     const limit = exchange === undefined || exchange.requestEnded ? this.#runtime.limits.maxPipelinedBytes : 0
-    if (this.#pendingBytes > limit) this.connection.pause()
+    if (this.#pending.bytes > limit) this.connection.pause()
   }
 
   #parse(chunk: Uint8Array): void {
@@ -110,14 +118,14 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       if (event === 'more') break
       if (event === 'data') {
         if (this.#exchange === undefined || this.#exchange.onRequestData(parser.data)) continue
-        this.#keep(chunk.subarray(at))
+        this.#keepRest(chunk.subarray(at))
         break
       }
       if (event === 'head') {
         this.#begin(parser.head)
         if (this.#closing) break
         if (this.#exchange !== undefined && !this.#exchange.takesBody && parser.head.body.kind !== 'none') {
-          this.#keep(chunk.subarray(at))
+          this.#keepRest(chunk.subarray(at))
           break
         }
         continue
@@ -132,7 +140,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       exchange?.onRequestEnd(parser.trailers)
       if (this.#closing) break
       if (this.#exchange !== undefined) {
-        if (at < chunk.length) this.#keep(chunk.subarray(at))
+        if (at < chunk.length) this.#keepRest(chunk.subarray(at))
         break
       }
       if (at === chunk.length) break
@@ -174,15 +182,11 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #goOn(): void {
     if (this.#parsing) return
     while (!this.#closing && !this.#closed && this.#takesOctets()) {
-      const chunk = this.#pending.shift()
+      const chunk = this.#pending.take()
       if (chunk === undefined) break
-      this.#pendingBytes -= chunk.length
-      // The rest of the chunk, if it cannot be taken, must stay in front of what came later.
-      const later = this.#pending.splice(0)
       this.#parse(chunk)
-      this.#pending.push(...later)
     }
-    if (this.#pendingBytes === 0 && !this.#closed) this.connection.resume()
+    if (this.#pending.bytes === 0 && !this.#closed) this.connection.resume()
     this.#watch()
   }
 
@@ -235,8 +239,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** Ends our side and listens for a while: a close with unread octets would destroy the answer on its way. */
   #close(): void {
     this.#closing = true
-    this.#pending.length = 0
-    this.#pendingBytes = 0
+    this.#pending.clear()
     this.connection.end()
     this.connection.resume()
     this.#wait('linger', this.#runtime.timeouts.clientLingerMs)
