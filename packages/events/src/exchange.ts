@@ -11,12 +11,16 @@ export type ExchangeOutcome =
   | 'client-aborted'
   | 'client-timeout'
   | 'upstream-connect-failed'
+  /** No connection to the upstream was free, and too many requests waited or this one waited too long. */
+  | 'upstream-busy'
   | 'upstream-timeout'
   /** The upstream's message was refused, or ended early. */
   | 'upstream-invalid'
   | 'upstream-aborted'
   /** `overflow: abort`, or a body that does not decode: broken off visibly. */
   | 'rewrite-aborted'
+  /** A fault of ours. */
+  | 'proxy-failed'
   | 'shutdown'
 
 /** What the rules did to one response body. */
@@ -67,7 +71,7 @@ export interface ExchangeEvent {
   readonly outcome: ExchangeOutcome
   /** One clause that explains an outcome other than `completed`, such as a wire fault's reason. */
   readonly detail: string | undefined
-  /** What was decided about the response body; undefined before an upstream's head came. */
+  /** What was done to the upstream's response body; undefined if no response of an upstream was passed on. */
   readonly treatment: BodyTreatment | undefined
 }
 

@@ -38,6 +38,8 @@ export interface ExchangeClient {
   answer(answer: Omit<AnswerInit, 'date'>): number
   /** The exchange takes octets of the request body again. */
   resumeRequest(): void
+  /** The exchange waits for a connection to its upstream, which must not last. */
+  onUpstreamWait(): void
   /** The client takes nothing at the moment, or does so again. */
   waitForWrite(stalled: boolean): void
   /** The response cannot be completed: the client must see that it is broken. */
@@ -148,6 +150,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     if (upstream !== 'wait') return this.#attach(upstream)
     this.#waiting = true
     this.#phase('upstream-wait')
+    this.#client.onUpstreamWait()
   }
 
   get waitsForUpstream(): boolean {
@@ -243,8 +246,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
     const framing = this.#framing(head, decision, fields)
     if (framing.kind === 'close' || this.#runtime.draining) this.#keepAlive = false
-    // An upstream that answers before it has the whole request and closes will not take the rest.
-    if (!this.#requestEnded && !head.keepAlive) this.#keepAlive = false
+    // The response may end before the request does; then what is left of that is not read.
+    if (!this.#requestEnded) this.#keepAlive = false
     if (!this.#keepAlive) fields.push('Connection', 'close')
     else if (request.minorVersion === 0) fields.push('Connection', 'keep-alive')
     this.#client.output.begin(head.status, fields, framing)
@@ -423,6 +426,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     const { output } = this.#client
     if (this.#status === undefined || output.headPending) {
       output.discard()
+      // Nothing of the upstream's response is sent, whatever was decided about it.
+      this.#body = undefined
+      this.#treatment = undefined
       return this.#answer(error)
     }
     this.#detail = error.detail

@@ -47,7 +47,7 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
     text: 'The upstream server does not accept connections.',
   },
   E_UPSTREAM_BUSY: {
-    outcome: 'upstream-connect-failed',
+    outcome: 'upstream-busy',
     status: 503,
     retry: 'never',
     text: 'Too many requests are waiting for the upstream server.',
@@ -88,7 +88,7 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
     retry: 'never',
     text: 'The response holds more text than the rules may hold back.',
   },
-  E_INTERNAL: { outcome: 'rewrite-aborted', status: 500, retry: 'never', text: 'The proxy failed.' },
+  E_INTERNAL: { outcome: 'proxy-failed', status: 500, retry: 'never', text: 'The proxy failed.' },
   E_SHUTDOWN: { outcome: 'shutdown', status: 503, retry: 'never', text: 'The proxy is shutting down.' },
 }
 

@@ -94,7 +94,7 @@ describe('connections', () => {
     const refused = await three.get('/refused')
     expect([refused.status, setup.events[0].outcome, setup.events[0].detail]).toEqual([
       503,
-      'upstream-connect-failed',
+      'upstream-busy',
       'maxWaiting was met',
     ])
     while (release.length === 0) await new Promise(setImmediate)
@@ -364,7 +364,8 @@ describe('a request', () => {
     })
     const client = await setup.connect()
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nsome')
-    expect((await client.readResponse()).body.toString()).toBe('early')
+    const early = await client.readResponse()
+    expect([early.body.toString(), early.values('connection')]).toEqual(['early', ['close']])
     expect(await client.ended).toBe('end')
     await (await setup.connect()).get('/next')
     expect(setup.origin.connections).toBe(2)

@@ -198,7 +198,13 @@ describe.each(CONTENT_CODINGS)('a body coded %s', (coding: ContentCoding) => {
   it('that is something else is refused', async () => {
     await using setup = await setUp({ rules, script: answering(() => plainResponse(page(3), ...lines)) })
     const response = await (await setup.connect()).get('/')
-    expect([response.status, setup.events[0].detail]).toEqual([502, 'the body is not what its Content-Encoding says'])
+    const { outcome, detail, treatment } = setup.events[0]
+    expect([response.status, outcome, detail, treatment]).toEqual([
+      502,
+      'rewrite-aborted',
+      'the body is not what its Content-Encoding says',
+      undefined,
+    ])
   })
 
   it('that grows beyond maxDecodedBytes is broken off', async () => {

@@ -114,6 +114,14 @@ it('an upstream by name is reached at whichever of its addresses answers', async
   expect(setup.origin.connections).toBe(1)
 })
 
+it('a fault of ours does not pass for a refused body', () => {
+  const outcomes = Object.values(PROXY_ERROR_CODES).map(({ outcome }) => outcome)
+  expect([
+    PROXY_ERROR_CODES.E_INTERNAL.outcome,
+    outcomes.filter((outcome) => outcome === 'proxy-failed').length,
+  ]).toEqual(['proxy-failed', 1])
+})
+
 it('every error code is used', () => {
   const folder = new URL('../src/', import.meta.url)
   const source = readdirSync(folder)

@@ -315,7 +315,7 @@ describe('an upstream', () => {
     expect(setup.events.length).toBe(0)
     pass(setup, 1_000)
     expect((await two.readResponse()).status).toBe(503)
-    expect(setup.events[0].detail).toBe('upstreamQueueMs passed')
+    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['upstream-busy', 'upstreamQueueMs passed'])
   })
 
   it('connection that is kept is closed after upstreamIdleMs', async () => {
