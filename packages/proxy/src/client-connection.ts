@@ -190,6 +190,10 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#watch()
   }
 
+  onUpstreamWait(): void {
+    this.#watch()
+  }
+
   waitForWrite(stalled: boolean): void {
     if (stalled) {
       // Not once more while it waits already: that would give a client that takes nothing more time with every write.

@@ -89,7 +89,7 @@ export class UpstreamConnection implements ConnectHandler {
 
   /** True while the connection can take a request. */
   get usable(): boolean {
-    return !this.#closed && this.#failure === undefined && this.#keepAlive && !this.#ended
+    return this.#keepAlive && !this.#ended && !this.#closed && this.#failure === undefined && this.connection.writable
   }
 
   /** Begins a request of this user; its head and body go to `connection`. */
@@ -119,8 +119,9 @@ export class UpstreamConnection implements ConnectHandler {
     this.connection.destroy()
   }
 
-  /** Closes a connection that no request is on. */
+  /** Closes a connection that no request is on, nor will be. */
   close(): void {
+    this.#keepAlive = false
     this.connection.destroy()
   }
 
@@ -153,7 +154,8 @@ export class UpstreamConnection implements ConnectHandler {
   onConnect(): void {
     this.#connected = true
     if (this.#user === undefined) {
-      this.#timer.disarm()
+      // Given up before it was up.
+      this.connection.destroy()
       return
     }
     this.#wait('headers', this.#timeouts.upstreamHeadersMs)
@@ -173,7 +175,7 @@ export class UpstreamConnection implements ConnectHandler {
     const user = this.#user
     if (user === undefined) {
       // SECURITY: octets that nobody asked for would be taken for the next request's response (queue poisoning).
-      this.connection.destroy()
+      this.close()
       return false
     }
     this.#reading = true
@@ -252,7 +254,7 @@ export class UpstreamConnection implements ConnectHandler {
   #onEof(): void {
     const user = this.#user
     if (user === undefined) {
-      this.connection.destroy()
+      this.close()
       return
     }
     const fault = this.#parser.close()
@@ -289,7 +291,7 @@ export class UpstreamConnection implements ConnectHandler {
   #onTimeout(): void {
     switch (this.#waiting) {
       case 'idle':
-        this.connection.destroy()
+        this.close()
         return
       case 'connect':
         this.#fail(new ProxyError('E_UPSTREAM_CONNECT_TIMEOUT', { detail: 'upstreamConnectMs passed' }))

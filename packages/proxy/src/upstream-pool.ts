@@ -26,6 +26,10 @@ export interface UpstreamPoolInit {
 /**
  * The connections to one upstream. The most recently used kept connection is taken first, so that those no longer
  * needed grow old and close.
+ *
+ * SECURITY: a connection that has become free settles before it serves again: the event loop must have looked at its
+ * socket once and found nothing. Octets that follow a response would else be taken for the next request's response,
+ * which may be another client's (queue poisoning).
  */
 export class UpstreamPool implements UpstreamHome {
   /** `host[:port]` for Host and for events. */
@@ -35,8 +39,12 @@ export class UpstreamPool implements UpstreamHome {
   readonly #maxIdle: number
   readonly #maxWaiting: number
   readonly #idle: UpstreamConnection[] = []
+  readonly #settling = new Set<UpstreamConnection>()
   readonly #all = new Set<UpstreamConnection>()
-  readonly #waiting = new Set<PoolClient>()
+  /** Those of `#all` that are being closed to make room and do not count against `maxConnections`. */
+  readonly #retired = new Set<UpstreamConnection>()
+  /** In the order in which they came; whether they want a connection that served nobody. */
+  readonly #waiting = new Map<PoolClient, boolean>()
   #stopped = false
   readonly #emptied = new Set<() => void>()
 
@@ -57,26 +65,39 @@ export class UpstreamPool implements UpstreamHome {
 
   /**
    * A connection: kept, or new and perhaps not up yet. `wait`: the client is called when there is one. `full`: too many
-   * wait already. With `fresh`, kept connections are not considered.
+   * wait already. With `fresh`, it will be a new one.
    */
   acquire(client: PoolClient, fresh: boolean): UpstreamConnection | 'wait' | 'full' {
     if (!fresh) {
       for (let upstream = this.#idle.pop(); upstream !== undefined; upstream = this.#idle.pop()) {
         if (upstream.usable) return upstream
       }
+      // Within a turn of the event loop or two one of them can be had: sooner than a new connection.
+      if (this.#settling.size > this.#waiting.size) {
+        this.#waiting.set(client, false)
+        return 'wait'
+      }
     }
-    if (this.#all.size >= this.#maxConnections) {
+    if (this.#isFull) {
       // A kept connection that the request must not have makes room for a new one.
       const oldest = this.#idle.shift()
       if (oldest === undefined) {
         if (this.#waiting.size >= this.#maxWaiting) return 'full'
-        this.#waiting.add(client)
+        this.#waiting.set(client, fresh)
         return 'wait'
       }
-      this.#all.delete(oldest)
-      oldest.close()
+      this.#retire(oldest)
     }
     return this.#open()
+  }
+
+  get #isFull(): boolean {
+    return this.#all.size - this.#retired.size >= this.#maxConnections
+  }
+
+  #retire(upstream: UpstreamConnection): void {
+    this.#retired.add(upstream)
+    upstream.close()
   }
 
   /** The client no longer wants a connection. */
@@ -87,7 +108,8 @@ export class UpstreamPool implements UpstreamHome {
   /** Closes kept connections, and from now on each connection once it is free; resolves when all are closed. */
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const upstream of this.#idle.splice(0)) upstream.close()
+    for (const upstream of [...this.#idle.splice(0), ...this.#settling]) upstream.close()
+    this.#settling.clear()
     if (this.#all.size === 0) return
     await new Promise<void>((resolve) => {
       this.#emptied.add(resolve)
@@ -109,36 +131,43 @@ export class UpstreamPool implements UpstreamHome {
     return upstream
   }
 
-  #next(): PoolClient | undefined {
-    for (const client of this.#waiting) {
-      this.#waiting.delete(client)
-      return client
-    }
-    return undefined
-  }
-
   onUpstreamFree(upstream: UpstreamConnection): void {
-    const client = this.#next()
-    if (client !== undefined) {
-      client.onUpstreamAssigned(upstream)
-      return
-    }
-    if (this.#stopped || this.#maxIdle === 0) {
+    // Also where others wait: without keeping, the upstream was told that the connection closes.
+    if (this.#stopped || !this.keepsAlive) {
       upstream.close()
       return
     }
     upstream.rest()
+    this.#settling.add(upstream)
+    // Two: the first comes before sockets are looked at again, the second after.
+    setImmediate(() => setImmediate(() => this.#settled(upstream)))
+  }
+
+  #settled(upstream: UpstreamConnection): void {
+    // One that is not usable any more is on its way to onUpstreamClosed.
+    if (!this.#settling.delete(upstream) || !upstream.usable) return
+    for (const [client, fresh] of this.#waiting) {
+      this.#waiting.delete(client)
+      if (fresh) this.#retire(upstream)
+      client.onUpstreamAssigned(fresh ? this.#open() : upstream)
+      return
+    }
     this.#idle.push(upstream)
     if (this.#idle.length > this.#maxIdle) this.#idle.shift()?.close()
   }
 
   onUpstreamClosed(upstream: UpstreamConnection): void {
     this.#all.delete(upstream)
+    this.#retired.delete(upstream)
+    this.#settling.delete(upstream)
     const at = this.#idle.indexOf(upstream)
     if (at !== -1) this.#idle.splice(at, 1)
     if (this.#all.size === 0) for (const resolve of this.#emptied) resolve()
-    if (this.#all.size >= this.#maxConnections) return
-    const client = this.#next()
-    if (client !== undefined) client.onUpstreamAssigned(this.#open())
+    if (this.#isFull) return
+    for (const client of this.#waiting.keys()) {
+      this.#waiting.delete(client)
+      client.onUpstreamAssigned(this.#open())
+      return
+    }
   }
 }
