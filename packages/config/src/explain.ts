@@ -36,7 +36,7 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
       // A union whose other members are out of the question hands on what the remaining one says.
       if (at === ruleSchema && issue.keys.some(isRuleKind)) return explainRule(value, path)
       const mapping = at === ruleSchema ? schemaOfRule(value) : at
-      const known = mapping instanceof z.ZodObject ? Object.keys(mapping.shape) : []
+      const known = mapping === undefined ? [] : knownKeys(mapping)
       return issue.keys.map((key) => {
         const meant = nearMiss(key, known)
         let hint = `known here: ${known.join(', ')}`
@@ -52,15 +52,13 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
     case 'invalid_type': {
       const wanted = nounFor(issue.expected)
       if (value === undefined) return one(MISSING, `add it: ${String(path.at(-1))}: ${sampleFor(at)}`)
-      if (value === null)
-        return one(
-          `is empty, expected ${wanted}`,
-          issue.expected === 'string' ? "write '' for an empty text" : undefined,
-        )
+      if (value === null) return one(`is empty, expected ${wanted}`, EMPTY_HINTS[issue.expected])
       if (issue.expected === 'string' && (typeof value === 'number' || typeof value === 'boolean')) {
         return one(`expected ${wanted}, got ${nounOf(value)}`, `put it in quotes: '${String(value)}'`)
       }
       if (typeof value === 'string') {
+        const plain = withoutQuotes(at, value)
+        if (plain !== undefined) return [quoted(path, plain)]
         const number = withoutUnit(value, String(path.at(-1)))
         if (number !== undefined) return one(`expected ${wanted}, got a text`, `write the number alone: ${number}`)
       }
@@ -83,6 +81,8 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
       if (issue.origin === 'string') return one(`is longer than ${issue.maximum} characters`)
       return one(`${shown(value)} is too large, the most is ${issue.maximum}`)
     case 'invalid_format': {
+      const number = withoutQuotes(at, value)
+      if (number !== undefined) return [quoted(path, number)]
       const [message, hint] = splitHint(issue.message)
       return one(`${shown(value)} ${message}`, hint)
     }
@@ -94,7 +94,7 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
 function explainUnion(union: Schema | undefined, value: unknown, path: ConfigPath): Explanation[] {
   if (union === ruleSchema) return explainRule(value, path)
   if (!(union instanceof z.ZodUnion)) return [found(path, 'has no known form')]
-  const fitting = union.options.filter((option) => takesKindOf(option, value))
+  const fitting = value === null ? [] : union.options.filter((option) => takesKindOf(option, value))
   if (fitting.length === 0) {
     const nouns = [...new Set(union.options.flatMap(nounsOf))]
     const wanted = `expected ${nouns.join(' or ')}`
@@ -137,6 +137,11 @@ function withoutEchoes(explanations: readonly Explanation[]): Explanation[] {
 
 const MISSING = 'is missing'
 
+const EMPTY_HINTS: Readonly<Record<string, string | undefined>> = {
+  string: "write '' for an empty text",
+  array: 'write [] for an empty list',
+}
+
 function found(path: ConfigPath, message: string, hint?: string): Explanation {
   return { path, atKey: false, message, hint, meant: undefined }
 }
@@ -164,6 +169,8 @@ function schemaAt(root: Schema, path: readonly PropertyKey[], rootValue: unknown
   let schema: Schema | undefined = unwrapped(root)
   for (const [index, step] of path.entries()) {
     if (schema === ruleSchema) schema = schemaOfRule(valueAt(rootValue, path.slice(0, index)))
+    else if (schema !== undefined)
+      schema = membersOf(schema).find(typeof step === 'number' ? isArray : isMapping) ?? schema
     if (schema instanceof z.ZodObject) {
       const shape: Readonly<Record<PropertyKey, Schema>> = schema.shape
       schema = Object.hasOwn(shape, step) ? shape[step] : undefined
@@ -174,6 +181,35 @@ function schemaAt(root: Schema, path: readonly PropertyKey[], rootValue: unknown
     schema = unwrapped(schema)
   }
   return schema
+}
+
+/** What a union is made of, unions inside it, too; anything else is its only member. */
+function membersOf(schema: Schema): Schema[] {
+  const inner = unwrapped(schema)
+  return inner instanceof z.ZodUnion ? inner.options.flatMap(membersOf) : [inner]
+}
+
+function isArray(schema: Schema): boolean {
+  return schema instanceof z.ZodArray
+}
+
+function isMapping(schema: Schema): boolean {
+  return schema instanceof z.ZodObject || schema instanceof z.ZodRecord
+}
+
+function knownKeys(schema: Schema): string[] {
+  return membersOf(schema).flatMap((member) => (member instanceof z.ZodObject ? Object.keys(member.shape) : []))
+}
+
+/** The number in a text of digits where `schema` takes that number, but no such text. */
+function withoutQuotes(schema: Schema | undefined, value: unknown): number | undefined {
+  if (schema === undefined || typeof value !== 'string' || !/^\d{1,15}$/.test(value)) return undefined
+  const number = Number(value)
+  return membersOf(schema).some((member) => z.safeParse(member, number).success) ? number : undefined
+}
+
+function quoted(path: ConfigPath, number: number): Explanation {
+  return found(path, 'is a text, expected a number', `write it without quotes: ${number}`)
 }
 
 function schemaOfRule(value: unknown): Schema | undefined {

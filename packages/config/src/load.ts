@@ -148,8 +148,7 @@ export function loadRules(text: string, file: string): Loaded<readonly ConfigRul
   const source = readYaml(text, file)
   const problems = [...source.problems]
   if (source.value === undefined) return { value: undefined, problems: sortProblems(problems), source, ruleLists: [] }
-  // An empty file is a list without rules.
-  const parsed = ruleListSchema.safeParse(source.value ?? [])
+  const parsed = ruleListSchema.safeParse(source.value)
   if (!parsed.success) problems.push(...problemsAgainst(source, ruleListSchema))
   const list = parsed.success ? ruleListOf(parsed.data, {}, []) : ruleListFrom(source.value, [])
   const value = problems.length === 0 ? list.rules : undefined

@@ -77,7 +77,7 @@ export function readYaml(text: string, file: string): YamlSource {
 
   let value: unknown
   if (!broken) {
-    const fault = firstFaultyAlias(document)
+    const fault = firstFault(document)
     if (fault !== undefined) report(positionAt(fault.offset), fault.message, fault.hint)
     else {
       value = document.toJS({ maxAliasCount: -1 })
@@ -98,7 +98,9 @@ export function readYaml(text: string, file: string): YamlSource {
       const key = path.at(-1)
       if (isMap(parent)) {
         for (const pair of parent.items) {
-          if (isScalar(pair.key) && String(pair.key.value) === String(key)) return positionAt(pair.key.range?.[0] ?? 0)
+          if (isNode(pair.key) && keyText(document, pair.key) === String(key)) {
+            return positionAt(pair.key.range?.[0] ?? 0)
+          }
         }
       }
       return positionAt(parent?.range?.[0] ?? 0)
@@ -155,18 +157,21 @@ function explainSyntax(code: string, message: string, from: string): [message: s
   }
 }
 
-interface AliasFault {
+interface Fault {
   readonly offset: number
   readonly message: string
   readonly hint: string
 }
 
-/** The first alias that names nothing, holds itself or takes the document over the limit. Each node is visited once. */
-function firstFaultyAlias(document: Document.Parsed): AliasFault | undefined {
+/**
+ * The first alias that names nothing, holds itself or takes the document over the limit, or the first key that is no
+ * text. Each node is visited once.
+ */
+function firstFault(document: Document.Parsed): Fault | undefined {
   const sizes = new Map<Node, number>()
   const open = new Set<Node>()
   let aliased = 0
-  let fault: AliasFault | undefined
+  let fault: Fault | undefined
   const sizeOf = (node: unknown): number => {
     if (!isNode(node) || fault !== undefined) return 0
     const known = sizes.get(node)
@@ -192,7 +197,16 @@ function firstFaultyAlias(document: Document.Parsed): AliasFault | undefined {
     } else if (isSeq(node)) {
       for (const item of node.items) size += sizeOf(item)
     } else if (isMap(node)) {
-      for (const pair of node.items) size += sizeOf(pair.key) + sizeOf(pair.value)
+      for (const pair of node.items) {
+        size += sizeOf(pair.key) + sizeOf(pair.value)
+        if (keyText(document, pair.key) !== undefined) continue
+        const offset = (isNode(pair.key) ? pair.key : node).range?.[0] ?? 0
+        fault ??= {
+          offset,
+          message: 'this key is no text',
+          hint: 'put a name there, in quotes if it means something in YAML',
+        }
+      }
     }
     open.delete(node)
     sizes.set(node, size)
@@ -200,6 +214,12 @@ function firstFaultyAlias(document: Document.Parsed): AliasFault | undefined {
   }
   sizeOf(document.contents)
   return fault
+}
+
+/** What the key of a mapping is called in the data; undefined for null, lists and mappings, whose names nobody means. */
+function keyText(document: Document.Parsed, key: unknown): string | undefined {
+  const node: unknown = isAlias(key) ? key.resolve(document) : key
+  return isScalar(node) && node.value !== null ? String(node.value) : undefined
 }
 
 /** The node at `path`, aliases followed; the deepest node on the way when the path leads nowhere. */
@@ -210,7 +230,7 @@ function nodeAt(document: Document.Parsed, path: ConfigPath): Node | undefined {
     let next: unknown
     if (isSeq(node)) next = typeof step === 'number' ? node.items[step] : undefined
     else if (isMap(node)) {
-      const pair = node.items.find((item) => isScalar(item.key) && String(item.key.value) === String(step))
+      const pair = node.items.find((item) => keyText(document, item.key) === String(step))
       // A key without a value has no node of its own.
       next = pair?.value ?? pair?.key
     }

@@ -20,8 +20,11 @@ describe('a rules file', () => {
     expect(problems.map(formatProblem)).toEqual([problem])
   })
 
-  test('that is empty has no rules', () => {
-    expect(loadRules('# none yet\n', 'r.yaml')).toMatchObject({ value: [], problems: [] })
+  test('that is empty is a mistake, as for a configuration; an empty list is none', () => {
+    expect(loadRules('# none yet\n', 'r.yaml').problems.map(formatProblem)).toEqual([
+      'r.yaml:1:1: is empty, expected a list; write [] for an empty list',
+    ])
+    expect(loadRules('[]\n', 'r.yaml')).toMatchObject({ value: [], problems: [] })
   })
 
   test('well-formed rules beside faulty ones are still there to be compiled', () => {
