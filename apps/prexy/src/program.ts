@@ -151,10 +151,20 @@ function addReplaceCommand(program: Command, run: CommandRun): void {
     ],
     ['Rules from a file:', 'prexy replace --rules rules.yaml page.html'],
   ])
-  addNotes(command, 'Exit codes: 0 done, with or without a match; 1 nothing replaced and --fail-if-none; 2 an error.')
+  addNotes(
+    command,
+    'There is no request and no response: conditions of rules (types, paths, ...) do not apply, request variables are empty.\n' +
+      'In place a new file takes the name of the old one: other hard links keep the old text, and unless root does it the\n' +
+      'file is yours afterwards. A file without a match is left alone. Output to a standard output that is closed (>&-) is\n' +
+      'lost without an error: Node puts /dev/null there.\n' +
+      'Exit codes: 0 done, with or without a match; 1 nothing replaced and --fail-if-none; 2 an error.',
+  )
   command.action(async (files: string[], flags: ReplaceFlags & RewriteOptions) => {
     rules.finish()
     if (rules.entries.length === 0) throw new CommandError('no rules; add --text a --with b, or --rules rules.yaml')
+    const readsRules = rules.entries.some((entry) => entry.kind === 'file' && entry.path === '-')
+    if (readsRules && (files.length === 0 || files.includes('-')))
+      throw new CommandError('--rules - reads the rules from standard input, which has no text then; name files')
     const { compileRuleEntries } = await import('./rule-source.ts')
     const { replaceFiles } = await import('./replace.ts')
     const set = await compileRuleEntries(rules.entries, rewriteOptions(flags))
@@ -249,6 +259,8 @@ function addExplainCommands(debug: Command): void {
     traced.finish()
     if (traced.entries.length === 0)
       throw new CommandError("no rules; add --regex 'a+b' --with c, or --rules rules.yaml")
+    if (text === undefined && traced.entries.some((entry) => entry.kind === 'file' && entry.path === '-'))
+      throw new CommandError('--rules - reads the rules from standard input, which has no text then; add the text')
     const { readTraced, traceEntries } = await import('./debug-trace.ts')
     const body = text === undefined ? await readTraced(process.stdin) : new TextEncoder().encode(text)
     process.stdout.write(await traceEntries(traced.entries, rewriteOptions(flags), body))

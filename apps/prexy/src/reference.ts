@@ -84,6 +84,7 @@ export function commandLineReference(): string {
     [
       'From a clone: `npx --no prexy ...`. npx takes options that stand right behind `prexy` for itself, so begin with the',
       'address or the command (`npx --no prexy help`), or write `npx --no -- prexy`.',
+      'npx does not hand signals on: to end a prexy that it began, press Ctrl-C, or `kill` the node process below it.',
       'Options stand anywhere behind their command; `--` ends them.',
     ].join('\n'),
     'Exit codes: 0 it worked; 1 it worked and the answer is no (`replace --fail-if-none`); 2 it did not work.',

@@ -54,6 +54,7 @@ describe('what is wrong with the command line', () => {
     ],
     [['replace', '--text', 'a', '--with', 'b', '--max', '0'], '--max 0 is no whole number from 1'],
     [['replace', '--rules', '/nowhere/rules.yaml'], '/nowhere/rules.yaml: there is no such file'],
+    [['replace', '--rules', '-'], '--rules - reads the rules from standard input, which has no text then; name files'],
     [['replace', ...AB, '--in-place'], '--in-place needs files; name them behind the options'],
     [['replace', ...AB, '--in-place', '-'], '--in-place cannot rewrite standard input'],
     [['replace', ...AB, '--in-place=/tmp/x', 'f'], '--in-place=/tmp/x: a suffix has no /'],
