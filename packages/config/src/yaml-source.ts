@@ -219,7 +219,16 @@ function firstFault(document: Document.Parsed): Fault | undefined {
 /** What the key of a mapping is called in the data; undefined for null, lists and mappings, whose names nobody means. */
 function keyText(document: Document.Parsed, key: unknown): string | undefined {
   const node: unknown = isAlias(key) ? key.resolve(document) : key
-  return isScalar(node) && node.value !== null ? String(node.value) : undefined
+  const value = isScalar(node) ? node.value : undefined
+  switch (typeof value) {
+    case 'string':
+      return value
+    case 'number':
+    case 'boolean':
+      return String(value)
+    default:
+      return undefined
+  }
 }
 
 /** The node at `path`, aliases followed; the deepest node on the way when the path leads nowhere. */
