@@ -14,7 +14,17 @@ export function hasPassedThrough(fields: FieldList, pseudonym: string): boolean 
 
 /** Whether Max-Forwards says that the request ends here (RFC 9110 §7.6.2; TRACE is not served). */
 export function hasArrived(request: RequestHead): boolean {
-  return request.method === 'OPTIONS' && fieldValue(request.fields, 'max-forwards') === '0'
+  return request.method === 'OPTIONS' && maxForwards(request.fields) === 0
+}
+
+/** Above this, Max-Forwards is lowered to it, which RFC 9110 §7.6.2 allows. */
+const MAX_FORWARDS = 1_000_000
+
+/** The value of Max-Forwards, which is 1*DIGIT; undefined without one or with anything else. */
+function maxForwards(fields: FieldList): number | undefined {
+  const value = fieldValue(fields, 'max-forwards')
+  if (value === undefined || !/^[0-9]+$/.test(value)) return undefined
+  return Math.min(Number(value), MAX_FORWARDS)
 }
 
 /** What a client may not tell an origin about itself; the addresses of the connection are what we know. */
@@ -62,8 +72,8 @@ export function editRequestFields(fields: string[], request: RequestHead, edits:
   if (request.authority !== undefined) fields.push('X-Forwarded-Host', request.authority)
   fields.push('X-Forwarded-Proto', 'http')
   if (request.method === 'OPTIONS') {
-    const forwards = Number(fieldValue(fields, 'max-forwards'))
-    if (forwards > 0) setField(fields, 'Max-Forwards', String(forwards - 1))
+    const forwards = maxForwards(fields)
+    if (forwards !== undefined && forwards > 0) setField(fields, 'Max-Forwards', String(forwards - 1))
   }
   if (request.body.kind === 'length') fields.push('Content-Length', String(request.body.bytes))
   else if (request.body.kind === 'chunked') fields.push('Transfer-Encoding', 'chunked')

@@ -1,5 +1,11 @@
-import { type OriginConnection, plainResponse } from '@prexy/testing/raw-origin'
-import { describe, expect, it } from 'vitest'
+import { DEFAULT_RESPONSE_LIMITS } from '@prexy/http/limits'
+import { TimerWheel } from '@prexy/net/timer-wheel'
+import type { RawClient } from '@prexy/testing/raw-client'
+import { type OriginConnection, plainResponse, startRawOrigin } from '@prexy/testing/raw-origin'
+import { describe, expect, it, vi } from 'vitest'
+import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
+import type { UpstreamUser } from '../src/upstream-connection.ts'
+import { UpstreamPool } from '../src/upstream-pool.ts'
 import { type Setup, setUp } from './harness.ts'
 
 /** Answers each request with its target; `held` ones once `release` is called. */
@@ -11,7 +17,6 @@ function holding(): { readonly script: (connection: OriginConnection) => Promise
   const script = async (connection: OriginConnection): Promise<void> => {
     for (let request = await connection.readRequest(); request; request = await connection.readRequest()) {
       if (request.target.startsWith('/held')) await released
-      if (request.target.startsWith('/dies')) return connection.destroy()
       await connection.send(plainResponse(`${connection.number}${request.target}`))
     }
     connection.end()
@@ -76,4 +81,92 @@ describe('a connection that has become free', () => {
     const bodies = (await Promise.all(responses)).map(({ body }) => body.toString())
     expect(bodies.toSorted()).toEqual(['1/held', '2/held', '3/held', '4/held'])
   })
+})
+
+describe('a retry that finds all connections taken', () => {
+  /** The second connection is lost on its second request while a third request waits, which takes its place. */
+  async function retryWaits(setup: Setup): Promise<RawClient> {
+    const [busy, retrying, third] = [await setup.connect(), await setup.connect(), await setup.connect()]
+    await busy.send('GET /held HTTP/1.1\r\nHost: a\r\n\r\n')
+    while (setup.origin.requests.length < 1) await new Promise(setImmediate)
+    expect((await retrying.get('/first')).body.toString()).toBe('2/first')
+    await retrying.send('GET /lost HTTP/1.1\r\nHost: a\r\n\r\n')
+    while (setup.origin.requests.length < 3) await new Promise(setImmediate)
+    await third.send('GET /held HTTP/1.1\r\nHost: a\r\n\r\n')
+    while (setup.origin.requests.length < 4) await new Promise(setImmediate)
+    await waiters(setup, 1)
+    return retrying
+  }
+
+  const losing =
+    (script: (connection: OriginConnection) => Promise<void>, setup: () => Setup) =>
+    async (connection: OriginConnection): Promise<void> => {
+      if (connection.number !== 2) return script(connection)
+      await connection.readRequest()
+      await connection.send(plainResponse('2/first'))
+      await connection.readRequest()
+      await waiters(setup(), 1)
+      connection.destroy()
+    }
+
+  it('gets a new one once one of them is free', async () => {
+    const { script, release } = holding()
+    await using setup: Setup = await setUp({ script: losing(script, () => setup), upstream: { maxConnections: 2 } })
+    const retrying = await retryWaits(setup)
+    release()
+    expect((await retrying.readResponse()).body.toString()).toBe('4/lost')
+  })
+
+  it('is 503 after upstreamQueueMs', async () => {
+    const { script } = holding()
+    await using setup: Setup = await setUp({
+      script: losing(script, () => setup),
+      upstream: { maxConnections: 2 },
+      manualTime: true,
+    })
+    const retrying = await retryWaits(setup)
+    setup.wheel.advance(Math.ceil(DEFAULT_TIMEOUTS.upstreamQueueMs / setup.wheel.tickMs) + 2)
+    expect((await retrying.readResponse()).status).toBe(503)
+    expect((await setup.event(2)).detail).toBe('upstreamQueueMs passed')
+  })
+})
+
+it('stop waits also for a connection that was closed to make room for a new one', async () => {
+  await using origin = await startRawOrigin(holding().script)
+  const pool = new UpstreamPool({
+    config: { host: '127.0.0.1', port: origin.port, maxConnections: 1 },
+    limits: DEFAULT_RESPONSE_LIMITS,
+    wheel: new TimerWheel({ drive: 'manual' }),
+    timeouts: DEFAULT_TIMEOUTS,
+    onError: (error) => {
+      throw error
+    },
+  })
+  const closed = vi.spyOn(pool, 'onUpstreamClosed')
+  /** One request and its response. */
+  const serve = (fresh: boolean): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const upstream = pool.acquire({ onUpstreamAssigned: () => reject(new Error('it had to wait')) }, fresh)
+      if (typeof upstream === 'string') return reject(new Error(upstream))
+      const user: UpstreamUser = {
+        onUpstreamConnect: () => {},
+        onInterim: () => {},
+        onResponseHead: () => {},
+        onResponseData: () => true,
+        onResponseEnd: () => resolve(),
+        onUpstreamChunkEnd: () => false,
+        onUpstreamDrain: () => {},
+        onUpstreamError: reject,
+      }
+      upstream.assign(user, 'GET')
+      upstream.connection.write(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
+    })
+  await serve(false)
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+  const served = serve(true)
+  expect(closed).toHaveBeenCalledTimes(0)
+  const stopped = pool.stop()
+  await served
+  await stopped
+  expect(closed).toHaveBeenCalledTimes(2)
 })
