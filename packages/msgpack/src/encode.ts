@@ -26,14 +26,16 @@ export class Encoder<Context = undefined> {
    * `EncodeError`.
    */
   encode(value: unknown): Uint8Array<ArrayBuffer> {
-    const bytes = this.encodeSharedRef(value)
-    return this.#options.pooled === true ? bytes : bytes.slice()
+    if (this.#entered) return new Encoder({ ...this.#options, pooled: false }).encode(value)
+    const { bytes, first, pos } = this.#write(value)
+    return this.#options.pooled === true ? bytes.subarray(first, pos) : bytes.slice(first, pos)
   }
 
   /** The value's bytes in the encoder's own buffer: valid until the next call, copy them to keep them. */
   encodeSharedRef(value: unknown): Uint8Array<ArrayBuffer> {
     if (this.#entered) return new Encoder({ ...this.#options, pooled: false }).encode(value)
-    return this.#write(value, this.#options.pooled === true ? this.#nextInPool() : 0)
+    const { bytes, first, pos } = this.#write(value)
+    return bytes.subarray(first, pos)
   }
 
   /** After the last result, or at the begin of a new buffer. */
@@ -42,13 +44,15 @@ export class Encoder<Context = undefined> {
     return this.#writer.pos
   }
 
-  #write(value: unknown, first: number): Uint8Array<ArrayBuffer> {
+  /** The writer with the value between its `first` and `pos`. */
+  #write(value: unknown): ValueWriter<Context> {
+    const first = this.#options.pooled === true ? this.#nextInPool() : 0
     const writer = this.#writer
     this.#entered = true
     try {
       writer.start(first)
       writer.writeValue(value, 1)
-      return writer.bytes.subarray(writer.first, writer.pos)
+      return writer
     } finally {
       if (writer.bytes.length > MAX_KEPT_BYTES) this.#writer = new ValueWriter(this.#options)
       this.#entered = false
