@@ -19,11 +19,11 @@ export interface GateRoute {
   readonly lastModified: LastModifiedPolicy
   /**
    * Request fields that decide about the content, in lower case: those of conditions and templates. They go into Vary,
-   * and no validator of the origin can vouch for such content. Absent: none.
+   * and no validator of the origin can vouch for such content.
    */
-  readonly variesBy?: readonly string[]
-  /** The content is another one each time (a template tells the time): no validators. Absent: it is not. */
-  readonly alwaysNew?: boolean
+  readonly variesBy: readonly string[]
+  /** The content is another one each time (a template tells the time): no validators. */
+  readonly alwaysNew: boolean
   /** Codings the runtime can decode and make, best first. */
   readonly codings: readonly Coding[]
 }

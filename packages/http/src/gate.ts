@@ -10,7 +10,7 @@ import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
 import { endToEndFields, type FieldList, fieldValue, parseMediaType, removeField, setField } from './fields.ts'
 import type { GateRoute } from './gate-route.ts'
 import type { ResponseHead } from './message.ts'
-import { appendVary, changedResponseFields, forbidsTransform, mayRewrite } from './validators.ts'
+import { appendVary, changedResponseFields, forbidsTransform, mayConcern } from './validators.ts'
 
 /** Why a response was passed on unchanged; a closed set, it goes into events and metrics. */
 export type PassReason =
@@ -26,8 +26,6 @@ export type PassReason =
   | 'charset'
   /** 1xx, 204, 205. */
   | 'no-content'
-  /** `Content-Length: 0`. */
-  | 'empty-body'
   /** 206, 416, Content-Range, multipart/byteranges. */
   | 'partial-content'
   /** Asked for by the request or the response, and not ignored. */
@@ -98,17 +96,21 @@ const UNSAFE_CHARSETS: readonly string[] = [
 /**
  * Whether and how a response body is changed. Pure; one call per final response. Does not look at the body, so a
  * caller must not start a decoder before the first octet (an empty body is no valid gzip).
+ *
+ * An empty body is rewritten like any other, whether its length says so or its first chunk is the last: a rule that
+ * matches the empty text adds to it, HEAD tells the same validators as GET, and those of all bodies of a URL are ours.
+ * nginx differs: its sub_filter leaves alone what has `Content-Length: 0`.
  */
 export function decide(
   request: ConditionRequest,
-  response: Pick<ResponseHead, 'status' | 'fields' | 'contentLength'>,
+  response: Pick<ResponseHead, 'status' | 'fields'>,
   route: GateRoute,
 ): GateDecision {
   const verdict = judge(request, response, route)
   if (typeof verdict === 'string') {
     const fields = endToEndFields(response.fields)
     // Another request may get it rewritten, which a cache must not mix up.
-    appendVary(fields, route.variesBy ?? [])
+    appendVary(fields, route.variesBy)
     return { action: 'pass', reason: verdict, fields }
   }
   const fields = changedResponseFields(response.fields, route)
@@ -131,7 +133,7 @@ const NOT_MODIFIED: Changeable = { decode: 'identity', active: new Uint8Array(0)
 /** The reasons in their order: the first that holds is the one reported. */
 function judge(
   request: ConditionRequest,
-  response: Pick<ResponseHead, 'status' | 'fields' | 'contentLength'>,
+  response: Pick<ResponseHead, 'status' | 'fields'>,
   route: GateRoute,
 ): PassReason | Changeable {
   const { status, fields } = response
@@ -153,7 +155,7 @@ function judge(
   if (!route.ignoreNoTransform && (forbidsTransform(fields) || forbidsTransform(request.fields))) {
     return 'no-transform'
   }
-  if (status === 304) return mayRewrite(request, route) ? NOT_MODIFIED : 'content-type'
+  if (status === 304) return mayConcern(route, forRequest, request) ? NOT_MODIFIED : 'content-type'
   const forStatus = rulesForStatus(route.conditions, forRequest, status)
   if (forStatus === undefined) return 'status'
   const forType = rulesForType(route.conditions, forStatus, type?.essence)
@@ -165,6 +167,5 @@ function judge(
   const decode = contentCoding(fields, route.codings)
   if (decode === 'unknown') return 'coding-unknown'
   if (decode === 'stacked') return 'coding-stacked'
-  if (response.contentLength === 0 && request.method !== 'HEAD') return 'empty-body'
   return { decode, active }
 }

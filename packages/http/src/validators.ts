@@ -176,6 +176,11 @@ export function mayRewrite(request: ConditionRequest, route: GateRoute): boolean
   const active = rulesForRequest(route.conditions, request)
   if (typeof active === 'string') return false
   if (!route.ignoreNoTransform && forbidsTransform(request.fields)) return false
+  return mayConcern(route, active, request)
+}
+
+/** Whether the request is not plainly one for media that none of these rules wants. */
+export function mayConcern(route: GateRoute, active: Uint8Array, request: ConditionRequest): boolean {
   const type = typeAskedFor(request)
   return type === undefined || rulesForType(route.conditions, active, type) !== undefined
 }
@@ -249,12 +254,12 @@ export function changedResponseFields(response: FieldList, route: GateRoute): st
     if (date === undefined) removeField(fields, 'last-modified')
     else setField(fields, 'Last-Modified', date)
   }
-  appendVary(fields, ['Accept-Encoding', ...(route.variesBy ?? [])])
+  appendVary(fields, ['Accept-Encoding', ...route.variesBy])
   return fields
 }
 
 /** Whether changed content depends on more than the origin's content and the rules. */
-function lacksValidators({ variesBy = [], alwaysNew = false }: GateRoute): boolean {
+function lacksValidators({ variesBy, alwaysNew }: GateRoute): boolean {
   return variesBy.length > 0 || alwaysNew
 }
 

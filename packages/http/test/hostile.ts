@@ -68,6 +68,8 @@ const NO_RULES: GateRoute = {
   ruleSetHash: '0123456789abcdef',
   ignoreNoTransform: false,
   lastModified: { kind: 'remove' },
+  variesBy: [],
+  alwaysNew: false,
   codings: [],
 }
 

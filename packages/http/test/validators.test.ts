@@ -22,6 +22,8 @@ const ROUTE: GateRoute = {
   ruleSetHash: NOW,
   ignoreNoTransform: false,
   lastModified: { kind: 'remove' },
+  variesBy: [],
+  alwaysNew: false,
   codings: BASE_CODINGS,
 }
 const KEEPS_DATES: GateRoute = { ...ROUTE, lastModified: { kind: 'keep', rulesChangedMs: RULES_CHANGED_MS } }

@@ -407,6 +407,39 @@ it('text that a match may begin with is held, and only that', async () => {
   expect(setup.events[0].treatment).toMatchObject({ stats: { peakHeldBytes: 3, inBytes: 14, outBytes: 9 } })
 })
 
+it.each([
+  ['that matches it', { regex: '$', with: 'added' }, 'added'],
+  ['that does not', { text: 'a', with: 'b' }, ''],
+])('an empty body and a rule %s: however it is framed or coded, and after HEAD', async (_name, rule, expected) => {
+  const lines = `${HTML}\r\nETag: "a"\r\n`
+  const heads: Readonly<Record<string, string>> = {
+    '/length': `${lines}Content-Length: 0\r\n\r\n`,
+    '/chunked': `${lines}Transfer-Encoding: chunked\r\n\r\n`,
+    '/gzip': `${lines}Content-Encoding: gzip\r\nContent-Length: 0\r\n\r\n`,
+  }
+  await using setup = await setUp({
+    rules: [rule],
+    script: answering(({ method, target }) => {
+      const end = method === 'GET' && target === '/chunked' ? '0\r\n\r\n' : ''
+      return `HTTP/1.1 200 OK\r\n${heads[target]}${end}`
+    }),
+  })
+  const client = await setup.connect()
+  for (const target of Object.keys(heads)) {
+    for (const accepts of target === '/gzip' ? ['identity', 'gzip'] : ['identity']) {
+      const response = await client.get(target, `Accept-Encoding: ${accepts}`)
+      await client.send(`HEAD ${target} HTTP/1.1\r\nHost: a\r\nAccept-Encoding: ${accepts}\r\n\r\n`)
+      const head = await client.readResponse('HEAD')
+      expect([target, accepts, decoded(response)]).toEqual([target, accepts, expected])
+      expect(response.value('etag')).toMatch(/^W\/"a-p[0-9a-f]{16}"$/)
+      for (const name of ['etag', 'vary', 'content-encoding', 'content-type']) {
+        expect([name, head.value(name)]).toEqual([name, response.value(name)])
+      }
+    }
+  }
+  expect(setup.origin.connections).toBe(1)
+})
+
 it('overflow: abort breaks the response off', async () => {
   await using setup = await setUp({
     rules: [{ regex: '<a.*</a>', flags: 's', with: '' }],
