@@ -161,12 +161,19 @@ function everyAddress(): string {
   return hasIpv6 ? '::' : '0.0.0.0'
 }
 
+function unknownHost(host: string, reason: string): CommandError {
+  return new CommandError(`cannot listen on ${host}: ${reason}; name an address of this machine, like 127.0.0.1:8080`)
+}
+
 function listenError(error: unknown): unknown {
-  if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return error
+  if (!(error instanceof Error)) return error
+  // Bun says no more than this when a name is not found.
+  const unknown = /^Failed to listen at (\S+)$/.exec(error.message)?.[1]
+  if (unknown !== undefined) return unknownHost(unknown, 'there is no host of that name')
+  if (!('code' in error) || !('syscall' in error)) return error
   if (error.syscall === 'getaddrinfo') {
     const host = 'hostname' in error ? String(error.hostname) : 'the address'
-    const reason = error.code === 'ENOTFOUND' ? 'there is no host of that name' : `${error.message}`
-    return new CommandError(`cannot listen on ${host}: ${reason}; name an address of this machine, like 127.0.0.1:8080`)
+    return unknownHost(host, error.code === 'ENOTFOUND' ? 'there is no host of that name' : error.message)
   }
   if (error.syscall !== 'listen') return error
   const where = 'address' in error && 'port' in error ? `${String(error.address)}:${String(error.port)}` : 'the address'

@@ -1,9 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawnSync } from 'node:child_process'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { runCommandLine } from '../src/command-line.ts'
-import { runPrexy } from './run-prexy.ts'
+import { BIN, runPrexy } from './run-prexy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-words-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -32,6 +34,18 @@ test('help and version', async () => {
   const bare = await runPrexy([])
   expect(bare).toMatchObject({ code: 2, stdout: '' })
   expect(bare.stderr).toContain('Usage: prexy URL')
+})
+
+test('a fault of the program itself is one line, with its place for those who ask, and 2', () => {
+  const script = `JSON.stringify = () => { throw new Error('boom\\nat length') }
+    process.argv = ['node', 'prexy', 'check', '--json', ${JSON.stringify(join(import.meta.dirname, '../package.json'))}]
+    await import(${JSON.stringify(pathToFileURL(BIN).href)})`
+  const file = join(folder, 'fault.mjs')
+  writeFileSync(file, script)
+  const end = (debug: string): { status: number | null; stderr: string } =>
+    spawnSync(process.execPath, [file], { encoding: 'utf8', env: { ...process.env, PREXY_DEBUG: debug } })
+  expect(end('')).toMatchObject({ status: 2, stderr: 'prexy: unexpected: boom; PREXY_DEBUG=1 shows where\n' })
+  expect(end('1')).toMatchObject({ status: 2, stderr: expect.stringMatching(/check\.js/) })
 })
 
 describe('what is wrong with the command line', () => {
