@@ -62,7 +62,7 @@ export interface ExchangeEvent {
   /** Name of the route and address of the upstream asked, if it came to that. */
   readonly route: string | undefined
   readonly upstream: string | undefined
-  /** Octets on the client's connection, heads and framing included. */
+  /** Octets on the client's connection, heads and framing included; of a request not read to its end, those read. */
   readonly clientInBytes: number
   readonly clientOutBytes: number
   /** Body octets on the upstream's connection, without framing. */

@@ -114,7 +114,9 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       const event = parser.read(chunk, at)
       const used = parser.consumed - at
       at = parser.consumed
-      this.#messageBytes += used
+      // After a fault nothing is parsed any more: all that was read is part of it.
+      this.#messageBytes += event === 'fault' ? chunk.length - at : used
+      if (this.#exchange !== undefined) this.#exchange.clientInBytes = this.#messageBytes
       if (event === 'more') break
       if (event === 'data') {
         if (this.#exchange === undefined || this.#exchange.onRequestData(parser.data)) continue
@@ -135,7 +137,6 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         break
       }
       const exchange = this.#exchange
-      if (exchange !== undefined) exchange.clientInBytes = this.#messageBytes
       this.#messageBytes = 0
       exchange?.onRequestEnd(parser.trailers)
       if (this.#closing) break
@@ -153,6 +154,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #begin(head: RequestParser['head']): void {
     this.#requestNumber++
     const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber, this.#messageStartedAt)
+    exchange.clientInBytes = this.#messageBytes
     this.#exchange = exchange
     this.#wait('nothing', 0)
     exchange.begin()
@@ -263,14 +265,20 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const runtime = this.#runtime
     const exchangeId = ++runtime.lastExchangeId
     const { status, message: text } = error
+    const elapsedMs = performance.now() - this.#messageStartedAt
     const clientOutBytes = this.answer({ status, text, exchangeId, close: true, head: false, fields })
     const refused = {
       version: EXCHANGE_EVENT_VERSION,
       exchangeId,
       connectionId: this.connectionId,
       requestNumber: ++this.#requestNumber,
-      startedAtMs: Date.now(),
-      timings: { requestHeadUs: undefined, upstreamConnectedUs: undefined, responseHeadUs: undefined, endUs: 0 },
+      startedAtMs: Math.round(Date.now() - elapsedMs),
+      timings: {
+        requestHeadUs: undefined,
+        upstreamConnectedUs: undefined,
+        responseHeadUs: undefined,
+        endUs: Math.round(elapsedMs * 1_000),
+      },
       method: '',
       host: undefined,
       target: '',

@@ -87,7 +87,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #respondedAt: number | undefined = undefined
   #upstreamOutBytes = 0
   #upstreamInBytes = 0
-  /** Octets of the request on the client's connection; kept by the client's side. */
+  /** Octets of the request that were read so far; kept by the client's side. */
   clientInBytes = 0
 
   constructor(

@@ -267,11 +267,13 @@ describe('a client that goes away', () => {
       },
     })
     const client = await setup.connect()
-    await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf')
+    const sent = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf'
+    await client.send(sent)
     while (ended === undefined) await new Promise(setImmediate)
     client.destroy()
     await ended
-    expect((await setup.event(1)).outcome).toBe('client-aborted')
+    const { outcome, clientInBytes } = await setup.event(1)
+    expect([outcome, clientInBytes]).toEqual(['client-aborted', sent.length])
   })
 
   it('while it waits for a connection gives up its place', async () => {

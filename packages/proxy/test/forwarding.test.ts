@@ -363,8 +363,10 @@ describe('a request', () => {
       },
     })
     const client = await setup.connect()
-    await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nsome')
+    const sent = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 1000\r\n\r\nsome'
+    await client.send(sent)
     const early = await client.readResponse()
+    expect((await setup.event(1)).clientInBytes).toBe(sent.length)
     expect([early.body.toString(), early.values('connection')]).toEqual(['early', ['close']])
     expect(await client.ended).toBe('end')
     await (await setup.connect()).get('/next')
@@ -497,13 +499,14 @@ describe('answers of our own', () => {
     const client = await setup.connect()
     const via = (await client.get('/')).body.toString()
     const pseudonym = /prexy-[0-9a-f]{8}/.exec(via)?.[0] ?? ''
-    await client.send(request.replace('PSEUDONYM', pseudonym))
+    const sent = request.replace('PSEUDONYM', pseudonym)
+    await client.send(sent)
     const response = await client.readResponse()
     expect(response.status).toBe(status)
     if (status === 204 || status === 405) expect(response.value('allow')).toContain('GET, HEAD')
     expect(setup.origin.requests.length).toBe(1)
     const event = await setup.event(2)
-    expect([event.outcome, event.status]).toEqual(['answered', status])
+    expect([event.outcome, event.status, event.clientInBytes]).toEqual(['answered', status, sent.length])
   })
 
   it('to a body beyond maxBodyBytes, told beforehand or not', async () => {

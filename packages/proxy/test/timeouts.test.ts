@@ -38,8 +38,11 @@ describe('a client', () => {
   it('that sends its head drop by drop is answered 408 after clientHeadersMs in all', async () => {
     await using setup = await setUp({ script: silent, manualTime: true })
     const client = await setup.connect()
-    await client.send('GET / HTTP/1.1\r\nHost: a\r\nX: ')
+    const before = Date.now()
+    const begin = 'GET / HTTP/1.1\r\nHost: a\r\nX: '
+    await client.send(begin)
     await settled()
+    const between = Date.now()
     for (let i = 0; i < 3; i++) {
       pass(setup, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
       await client.send('x')
@@ -48,14 +51,19 @@ describe('a client', () => {
     expect(setup.events.length).toBe(0)
     pass(setup, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
     expect((await client.readResponse()).status).toBe(408)
-    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['client-timeout', 'clientHeadersMs passed'])
+    const { outcome, detail, clientInBytes, startedAtMs, timings } = setup.events[0]
+    expect([outcome, detail, clientInBytes]).toEqual(['client-timeout', 'clientHeadersMs passed', begin.length + 3])
+    expect(startedAtMs).toBeGreaterThanOrEqual(before - 1)
+    expect(startedAtMs).toBeLessThanOrEqual(between + 1)
+    expect(timings.endUs).toBeGreaterThan(0)
     expect(await client.ended).toBe('end')
   })
 
   it('that stops within its body is answered 408 after clientBodyMs', async () => {
     await using setup = await setUp({ script: silent, manualTime: true })
     const client = await setup.connect()
-    await client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab')
+    const begin = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nab'
+    await client.send(begin)
     await setup.reached('upstream-connected')
     await settled()
     pass(setup, DEFAULT_TIMEOUTS.clientBodyMs / 2)
@@ -66,7 +74,8 @@ describe('a client', () => {
     expect(setup.events.length).toBe(0)
     pass(setup, DEFAULT_TIMEOUTS.clientBodyMs / 2)
     expect((await client.readResponse()).status).toBe(408)
-    expect([setup.events[0].outcome, setup.events[0].detail]).toEqual(['client-timeout', 'clientBodyMs passed'])
+    const { outcome, detail, clientInBytes } = setup.events[0]
+    expect([outcome, detail, clientInBytes]).toEqual(['client-timeout', 'clientBodyMs passed', begin.length + 1])
   })
 
   it('that is kept is closed after clientIdleMs, counted from its last response', async () => {
