@@ -17,8 +17,14 @@ type Waiting = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 
 const MAX_LINGER_BYTES = 1_048_576
 
 /**
+ * How long reading may pause because of later requests while one exchange goes on, whose client may have left: a
+ * connection that is not read does not tell. Then they are dropped. Unit: milliseconds.
+ */
+export const OVERRUN_MS = 1_000
+
+/**
  * One client's connection: reads requests one after the other and hands each to an exchange. Requests that come while
- * one is served wait as octets, up to `maxPipelinedBytes`; then reading pauses.
+ * one is served wait as octets, up to `maxPipelinedBytes`; then reading pauses, for `OVERRUN_MS` at most per exchange.
  */
 export class ClientConnection implements ConnectionHandler, ExchangeClient {
   readonly connection: Connection
@@ -40,6 +46,10 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** What the client had taken when it began to be waited for. */
   #takenBytes = 0
   #parsing = false
+  /** Made when reading pauses because of later requests; then `#overrunBy` is the exchange during which it did. */
+  #overrunTimer: Timer | undefined = undefined
+  #overrunBy: Exchange | undefined = undefined
+  #dropsLater = false
   /** No further request is read; what comes is dropped. */
   #closing = false
   #lingerBytes = 0
@@ -71,9 +81,11 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   }
 
   onData(chunk: Uint8Array): boolean {
-    if (this.#closing) {
+    if (this.#closing || this.#dropsLater) {
       this.#lingerBytes += chunk.length
-      if (this.#lingerBytes > MAX_LINGER_BYTES) this.connection.destroy()
+      if (this.#lingerBytes > MAX_LINGER_BYTES) {
+        this.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client sent on while one request was served' }))
+      }
       return false
     }
     if (!this.#pending.empty || this.#parsing || !this.#takesOctets()) {
@@ -98,11 +110,41 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   }
 
   #limitPending(): void {
-    // A body that cannot go on pauses at once; later requests only when they are many, because a connection that is
-    // not read does not tell that its client went away.
+    if (this.#pending.bytes <= this.#maxPending) return
+    this.connection.pause()
     const exchange = this.#exchange
-    const limit = exchange === undefined || exchange.requestEnded ? this.#runtime.limits.maxPipelinedBytes : 0
-    if (this.#pending.bytes > limit) this.connection.pause()
+    if (exchange?.requestEnded === true && this.#overrunBy !== exchange) this.#watchOverrun(exchange)
+  }
+
+  /** A body that cannot go on pauses at once; later requests only when they are many, so that a hang-up is seen. */
+  get #maxPending(): number {
+    const exchange = this.#exchange
+    return exchange === undefined || exchange.requestEnded ? this.#runtime.limits.maxPipelinedBytes : 0
+  }
+
+  #watchOverrun(exchange: Exchange): void {
+    this.#overrunBy = exchange
+    this.#overrunTimer ??= new Timer(this.#runtime.wheel, () => this.#onOverrun())
+    this.#overrunTimer.arm(OVERRUN_MS)
+  }
+
+  #onOverrun(): void {
+    const exchange = this.#exchange
+    const by = this.#overrunBy
+    this.#overrunBy = undefined
+    if (this.#closing || this.#closed || exchange === undefined || this.#pending.bytes <= this.#maxPending) return
+    // While something waits for the client, the connection tells of a hang-up without being read.
+    if (exchange !== by || this.connection.unsentBytes > 0) {
+      this.#watchOverrun(exchange)
+      return
+    }
+    this.#dropsLater = true
+    this.#pending.clear()
+    this.connection.resume()
+  }
+
+  get lastRequest(): boolean {
+    return this.#dropsLater
   }
 
   #parse(chunk: Uint8Array): void {
@@ -188,7 +230,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       if (chunk === undefined) break
       this.#parse(chunk)
     }
-    if (this.#pending.bytes === 0 && !this.#closed) this.connection.resume()
+    if (this.#pending.bytes <= this.#maxPending && !this.#closed) this.connection.resume()
     this.#watch()
   }
 
@@ -233,7 +275,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       this.connection.destroy()
       return
     }
-    if (!reusable || !requestOver || this.#runtime.draining) {
+    if (!reusable || !requestOver || this.#dropsLater || this.#runtime.draining) {
       this.#close()
       return
     }
@@ -316,6 +358,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#closed = true
     this.#leave()
     this.#timer.release()
+    this.#overrunTimer?.release()
     this.#onClosed(this)
   }
 

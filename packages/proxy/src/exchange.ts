@@ -34,6 +34,8 @@ export interface ExchangeClient {
   readonly connectionId: number
   readonly output: ResponseOutput
   readonly remoteAddress: string | undefined
+  /** No request after the current one is served. */
+  readonly lastRequest: boolean
   /** Sends an answer of our own; nothing of a response has been sent. Returns its size in octets. */
   answer(answer: Omit<AnswerInit, 'date'>): number
   /** The exchange takes octets of the request body again. */
@@ -245,7 +247,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
     const framing = this.#framing(head, decision, fields)
-    if (framing.kind === 'close' || this.#runtime.draining) this.#keepAlive = false
+    if (framing.kind === 'close' || this.#runtime.draining || this.#client.lastRequest) this.#keepAlive = false
     // The response may end before the request does; then what is left of that is not read.
     if (!this.#requestEnded) this.#keepAlive = false
     if (!this.#keepAlive) fields.push('Connection', 'close')
@@ -448,7 +450,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
     // An answer does not say `keep-alive`, which a 1.0 client would need to hear.
-    if (this.#runtime.draining || this.request.minorVersion === 0) this.#keepAlive = false
+    if (this.#runtime.draining || this.#client.lastRequest || this.request.minorVersion === 0) this.#keepAlive = false
     this.#status = answer.status
     this.#answeredBytes = this.#client.answer({
       ...answer,

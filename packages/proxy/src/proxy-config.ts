@@ -104,7 +104,10 @@ export interface ProxyLimits {
   readonly response: Partial<MessageLimits>
   /** Client connections per listener; more are closed at once. Default 20,000. */
   readonly maxConnections: number
-  /** Octets of later requests kept while one is served; then reading pauses. Default 65,536. */
+  /**
+   * Octets of later requests kept while one is served; then reading pauses. When that one takes a second more, the later
+   * ones are dropped and the connection closes after its response. Default 65,536.
+   */
   readonly maxPipelinedBytes: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
