@@ -42,7 +42,6 @@ describe('a client', () => {
     const begin = 'GET / HTTP/1.1\r\nHost: a\r\nX: '
     await client.send(begin)
     await settled()
-    const between = Date.now()
     for (let i = 0; i < 3; i++) {
       pass(setup, DEFAULT_TIMEOUTS.clientHeadersMs / 4)
       await client.send('x')
@@ -53,9 +52,10 @@ describe('a client', () => {
     expect((await client.readResponse()).status).toBe(408)
     const { outcome, detail, clientInBytes, startedAtMs, timings } = setup.events[0]
     expect([outcome, detail, clientInBytes]).toEqual(['client-timeout', 'clientHeadersMs passed', begin.length + 3])
-    expect(startedAtMs).toBeGreaterThanOrEqual(before - 1)
-    expect(startedAtMs).toBeLessThanOrEqual(between + 1)
     expect(timings.endUs).toBeGreaterThan(0)
+    // Two clocks, and rounding: the start and the end lie within the test to a few milliseconds.
+    expect(startedAtMs).toBeGreaterThan(before - 5)
+    expect(startedAtMs + timings.endUs / 1_000).toBeLessThan(Date.now() + 5)
     expect(await client.ended).toBe('end')
   })
 
