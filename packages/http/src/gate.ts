@@ -100,13 +100,16 @@ const UNSAFE_CHARSETS: readonly string[] = [
  * An empty body is rewritten like any other, whether its length says so or its first chunk is the last: a rule that
  * matches the empty text adds to it, HEAD tells the same validators as GET, and those of all bodies of a URL are ours.
  * nginx differs: its sub_filter leaves alone what has `Content-Length: 0`.
+ *
+ * `forRequest` is for callers that have worked it out for {@link upstreamRequestFields}.
  */
 export function decide(
   request: ConditionRequest,
   response: Pick<ResponseHead, 'status' | 'fields'>,
   route: GateRoute,
+  forRequest: Uint8Array | RequestMismatch = rulesForRequest(route.conditions, request),
 ): GateDecision {
-  const verdict = judge(request, response, route)
+  const verdict = judge(request, response, route, forRequest)
   if (typeof verdict === 'string') {
     const fields = endToEndFields(response.fields)
     // Another request may get it rewritten, which a cache must not mix up.
@@ -135,12 +138,12 @@ function judge(
   request: ConditionRequest,
   response: Pick<ResponseHead, 'status' | 'fields'>,
   route: GateRoute,
+  forRequest: Uint8Array | RequestMismatch,
 ): PassReason | Changeable {
   const { status, fields } = response
   if (status === 101) return 'upgrade'
   if (status < 200 || status === 204 || status === 205) return 'no-content'
   if (route.conditions.length === 0) return 'no-rules'
-  const forRequest = rulesForRequest(route.conditions, request)
   if (typeof forRequest === 'string') return forRequest
   const contentType = fieldValue(fields, 'content-type')
   const type = contentType === undefined ? undefined : parseMediaType(contentType)

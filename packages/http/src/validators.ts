@@ -1,4 +1,4 @@
-import { type ConditionRequest, rulesForRequest, rulesForType } from './conditions.ts'
+import { type ConditionRequest, type RequestMismatch, rulesForRequest, rulesForType } from './conditions.ts'
 import { upstreamAcceptEncoding } from './content-coding.ts'
 import {
   endToEndFields,
@@ -122,15 +122,16 @@ export type UpstreamRequestFields =
  * End-to-end fields of a request on its way up. Where a rule may change the response, Accept-Encoding is narrowed,
  * Range and If-Range go (a range of the origin's octets is none of ours), and conditions are translated. Elsewhere
  * only hop-by-hop fields go, and Expect of an HTTP/1.0 client, which has none (RFC 9110 §10.1.1). Host stays as sent;
- * the caller sets it, and adds framing, Via and X-Forwarded-*.
+ * the caller sets it, and adds framing, Via and X-Forwarded-*. `forRequest` is for callers that have worked it out.
  */
 export function upstreamRequestFields(
   request: ConditionRequest & Pick<RequestHead, 'minorVersion'>,
   route: GateRoute,
+  forRequest: Uint8Array | RequestMismatch = rulesForRequest(route.conditions, request),
 ): UpstreamRequestFields {
   const fields = endToEndFields(request.fields)
   if (request.minorVersion === 0) removeField(fields, 'expect')
-  if (!mayRewrite(request, route)) return { kind: 'send', fields }
+  if (!mayRewrite(request, route, forRequest)) return { kind: 'send', fields }
   setField(fields, 'Accept-Encoding', upstreamAcceptEncoding(request.fields, route.codings))
   removeField(fields, 'range')
   removeField(fields, 'if-range')
@@ -172,11 +173,14 @@ function wholeSecondAfter(ms: number): number {
  * `no-transform` does not stand in the way, and it is not plainly a request for media that no such rule wants. Those
  * keep ranges and validators.
  */
-export function mayRewrite(request: ConditionRequest, route: GateRoute): boolean {
-  const active = rulesForRequest(route.conditions, request)
-  if (typeof active === 'string') return false
+export function mayRewrite(
+  request: ConditionRequest,
+  route: GateRoute,
+  forRequest: Uint8Array | RequestMismatch = rulesForRequest(route.conditions, request),
+): boolean {
+  if (typeof forRequest === 'string') return false
   if (!route.ignoreNoTransform && forbidsTransform(request.fields)) return false
-  return mayConcern(route, active, request)
+  return mayConcern(route, forRequest, request)
 }
 
 /** Whether the request is not plainly one for media that none of these rules wants. */

@@ -4,6 +4,7 @@
  */
 
 import { type BodyTreatment, EXCHANGE_EVENT_VERSION, type ExchangeOutcome } from '@prexy/events/exchange'
+import { rulesForRequest } from '@prexy/http/conditions'
 import {
   endToEndFields,
   endToEndTrailers,
@@ -67,6 +68,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   readonly #startedAt: number
   readonly #headAt: number
   #route: Route | undefined = undefined
+  /** The route's rules that hold for the request. */
+  #forRequest: ReturnType<typeof rulesForRequest> | undefined = undefined
   #requestHead: Uint8Array | undefined = undefined
   #upstream: UpstreamConnection | undefined = undefined
   #upstreamName: string | undefined = undefined
@@ -132,7 +135,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       return this.#reply({ status: 204, text: '', fields: ['Allow', SERVED_METHODS] }, 'answered')
     }
     if (hasPassedThrough(request.fields, runtime.pseudonym)) return this.#answer(new ProxyError('E_LOOP'))
-    const forwarded = upstreamRequestFields(request, route.gate)
+    this.#forRequest = rulesForRequest(route.gate.conditions, request)
+    const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
     const { pool } = route
     editRequestFields(forwarded.fields, request, {
@@ -240,7 +244,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
       // RFC 9110 §15.5.8: only a proxy may ask for that, and ours was not asked by one.
       return this.#failUpstream(new ProxyError('E_UPSTREAM_INVALID', { detail: 'a 407 from an origin' }))
     }
-    const decision = decide(request, head, route.gate)
+    const decision = decide(request, head, route.gate, this.#forRequest)
     this.#decision = decision
     const fields = decision.fields.slice()
     this.#phase('response-head')
