@@ -73,22 +73,25 @@ export class UpstreamPool implements UpstreamHome {
         if (upstream.usable) return upstream
       }
       // Within a turn of the event loop or two one of them can be had: sooner than a new connection.
-      if (this.#settling.size > this.#waiting.size) {
-        this.#waiting.set(client, false)
-        return 'wait'
-      }
+      if (this.#settling.size > this.#waiting.size) return this.#wait(client, false)
     }
     if (this.#isFull) {
       // A kept connection that the request must not have makes room for a new one.
       const oldest = this.#idle.shift()
       if (oldest === undefined) {
         if (this.#waiting.size >= this.#maxWaiting) return 'full'
-        this.#waiting.set(client, fresh)
-        return 'wait'
+        return this.#wait(client, fresh)
       }
       this.#retire(oldest)
     }
     return this.#open()
+  }
+
+  #wait(client: PoolClient, fresh: boolean): 'wait' {
+    this.#waiting.set(client, fresh)
+    // The loop must not sleep while a connection settles that somebody waits for.
+    if (this.#settling.size > 0) setImmediate(() => {})
+    return 'wait'
   }
 
   get #isFull(): boolean {
@@ -140,7 +143,13 @@ export class UpstreamPool implements UpstreamHome {
     upstream.rest()
     this.#settling.add(upstream)
     // Two: the first comes before sockets are looked at again, the second after.
-    setImmediate(() => setImmediate(() => this.#settled(upstream)))
+    this.#afterTurn(() => this.#afterTurn(() => this.#settled(upstream)))
+  }
+
+  #afterTurn(then: () => void): void {
+    const immediate = setImmediate(then)
+    // Where nobody waits, the loop need not turn for this; it turns with the next request at the latest.
+    if (this.#waiting.size === 0) immediate.unref()
   }
 
   #settled(upstream: UpstreamConnection): void {

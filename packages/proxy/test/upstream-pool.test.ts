@@ -60,6 +60,17 @@ describe('a connection that has become free', () => {
     expect(served).toBe(2)
   })
 
+  it('is kept for one client after the other, also when they come in the turns in which it settles', async () => {
+    const { script } = holding()
+    await using setup = await setUp({ script })
+    const clients = await Promise.all([setup.connect(), setup.connect()])
+    for (let i = 0; i < 40; i++) {
+      for (let turn = 0; turn < i % 4; turn++) await new Promise(setImmediate)
+      expect((await clients[i % 2].get('/x')).body.toString()).toBe('1/x')
+    }
+    expect(setup.origin.connections).toBe(1)
+  })
+
   it('serves those that wait, one after the other', async () => {
     const { script, release } = holding()
     await using setup = await setUp({ script, upstream: { maxConnections: 1 } })
