@@ -83,7 +83,6 @@ const DETAIL = 11
 const LIMIT = 12
 const SETTLED = 13
 const BARRIER = 14
-const STEPS = 15
 const CHECK_AT = 16
 const WINDOW_START = 17
 const CLASS_MAP = 18
@@ -282,16 +281,6 @@ export class Tokenizer {
         ? automaton.initialActive
         : automaton.activeSet(automaton.initialActive.rules.filter((rule) => active[rule] !== 0))
     return new TokenStream(this, sink, set)
-  }
-
-  /** Bytes of tables and work areas; for reports. */
-  get memoryBytes(): number {
-    return this.bytes.length
-  }
-
-  /** Bytes that the table loop and the prefilter have passed, over all bodies; wraps at 2^32. For tests of cost. */
-  get steps(): number {
-    return this.words[STEPS] >>> 0
   }
 
   get cachedStates(): number {

@@ -30,7 +30,6 @@ const DETAIL: usize = 44
 const LIMIT: usize = 48
 const SETTLED: usize = 52
 const BARRIER: usize = 56
-const STEPS: usize = 60
 const CHECK_AT: usize = 64
 const WINDOW_START: usize = 68
 const CLASS_MAP: usize = 72
@@ -90,7 +89,7 @@ const EDGE_BYTES: usize = 16
 const MAX_NEW_EDGES: i32 = 16
 const DECIDE_FLAG: i32 = 0x40000000
 const LENGTH_MASK: i32 = 0x00ffffff
-/** Records of the commonest shapes carry it in bits 24 to 27, so that `scan` can apply them without a loop over ops. */
+/** Records of the commonest shapes carry it in bits 24 to 27, so that `run` can apply them without a loop over ops. */
 const SHAPE_SHIFT: i32 = 24
 const SHAPE_MASK: i32 = 15
 /** From no group to one, which begins at the byte just read: `OP_GROUP 1 kind`, `OP_KEEP 1 0`. */
@@ -113,17 +112,10 @@ function cellAt(row: usize, classMap: usize, address: i32): i32 {
 }
 
 /**
- * Runs from the position to the end of the piece and drains what is settled. Returns an exit code; the host resolves
- * what it asks for and calls again. One call per piece when all transitions exist and replacements are fixed.
+ * Runs from the position to the end of the piece. Returns an exit code; the host resolves what it asks for and calls
+ * again. One call per piece when all transitions exist; `settle` and `drain` then emit.
  */
 export function run(): i32 {
-  const from = cb(POS)
-  const exit = scan()
-  store<i32>(STEPS, cb(STEPS) + (cb(POS) - from))
-  return exit
-}
-
-function scan(): i32 {
   let pos = cb(POS)
   const end = cb(END)
   let row: usize = cb(ROW)
