@@ -2,7 +2,7 @@ import { type FieldList, type NameSet, nameSet, setHasName } from './fields.ts'
 import { HeadSection } from './head-section.ts'
 import type { MessageLimits } from './limits.ts'
 import type { BodyFraming } from './message.ts'
-import { CR, HEX_VALUE, LF, NO_OCTETS, SEMICOLON, TEXT_OCTET } from './octets.ts'
+import { BACKSLASH, CR, HEX_VALUE, LF, NO_OCTETS, QUOTE, SEMICOLON, TEXT_OCTET } from './octets.ts'
 import type { WireFaultCode } from './wire-fault.ts'
 
 /** Where in the framing the next octet stands. Content-Length bodies know only `data` and `over`. */
@@ -10,6 +10,8 @@ type BodyState =
   | 'size-first'
   | 'size'
   | 'extension'
+  | 'extension-quoted'
+  | 'extension-escaped'
   | 'size-lf'
   | 'data'
   | 'data-cr'
@@ -29,7 +31,8 @@ const FORBIDDEN_TRAILERS: NameSet = nameSet(['content-length', 'transfer-encodin
  * views of the chunk; only a trailer line that is cut is copied.
  *
  * Strict: CR LF everywhere, a size of 1 to 16 hexadecimal digits directly followed by CR or `;`, no white space before
- * the `;` (which the grammar calls bad white space and no living client sends). Extensions are dropped.
+ * the `;` (which the grammar calls bad white space and no living client sends). Extensions are dropped; of their
+ * grammar only the quotes matter, which must be closed on the line.
  */
 export class BodyReader {
   readonly #limits: MessageLimits
@@ -99,6 +102,8 @@ export class BodyReader {
         case 'size-first':
         case 'size':
         case 'extension':
+        case 'extension-quoted':
+        case 'extension-escaped':
         case 'size-lf':
         case 'data-cr':
         case 'data-lf': {
@@ -142,11 +147,18 @@ export class BodyReader {
         return this.#extensionBytes > this.#limits.maxChunkExtensionBytes ? 'chunk-extension-bytes' : undefined
       }
       case 'extension':
+      case 'extension-quoted':
+      case 'extension-escaped':
         if (octet === CR) {
+          // SECURITY: other readers take the rest of the quoted string for a part of this line (request smuggling).
+          if (this.#state !== 'extension') return 'chunk-extension'
           this.#state = 'size-lf'
           return undefined
         }
         if (TEXT_OCTET[octet] === 0) return 'chunk-extension'
+        if (this.#state === 'extension-escaped') this.#state = 'extension-quoted'
+        else if (octet === QUOTE) this.#state = this.#state === 'extension' ? 'extension-quoted' : 'extension'
+        else if (octet === BACKSLASH && this.#state === 'extension-quoted') this.#state = 'extension-escaped'
         return ++this.#extensionBytes > this.#limits.maxChunkExtensionBytes ? 'chunk-extension-bytes' : undefined
       case 'size-lf':
         if (octet !== LF) return 'bare-cr'

@@ -6,8 +6,10 @@ export const HTAB = 0x09
 export const LF = 0x0a
 export const CR = 0x0d
 export const SP = 0x20
+export const QUOTE = 0x22
 export const COLON = 0x3a
 export const SEMICOLON = 0x3b
+export const BACKSLASH = 0x5c
 
 /** Nonzero for `tchar`. */
 export const TOKEN_OCTET: Uint8Array = new Uint8Array(256)

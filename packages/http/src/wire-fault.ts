@@ -42,7 +42,7 @@ const FAULTS = {
   'body-bytes': { status: 413, reason: 'the body is longer than maxBodyBytes' },
   'chunk-size': { status: 400, reason: 'a chunk size is not a hexadecimal number' },
   'chunk-end': { status: 400, reason: 'chunk data is not followed by CR LF' },
-  'chunk-extension': { status: 400, reason: 'a chunk extension has a control octet' },
+  'chunk-extension': { status: 400, reason: 'a chunk extension has a control octet or an open quote' },
   'chunk-extension-bytes': { status: 413, reason: 'chunk extensions are longer than maxChunkExtensionBytes' },
   'trailer-bytes': { status: 431, reason: 'the trailer section is longer than maxTrailerBytes' },
   'trailer-count': { status: 431, reason: 'more trailer lines than maxTrailerCount' },

@@ -532,6 +532,21 @@ export const REQUESTS: readonly RequestRow[] = [
   { name: 'chunk extension with CR', raw: chunked('5;a\rb\r\nhello\r\n0\r\n\r\n'), expected: '400 bare-cr' },
   { name: 'chunk extension with NUL', raw: chunked('5;a\0\r\nhello\r\n0\r\n\r\n'), expected: '400 chunk-extension' },
   {
+    name: 'chunk extension with an open quote',
+    raw: chunked('5;a="b\r\nhello\r\n0\r\n\r\n'),
+    expected: '400 chunk-extension',
+  },
+  {
+    name: 'chunk extension with an open quote after an escaped one',
+    raw: chunked('5;a="b\\"\r\nhello\r\n0\r\n\r\n'),
+    expected: '400 chunk-extension',
+  },
+  {
+    name: 'chunk extension with an escaped quote',
+    raw: chunked('5;a="b\\"c"\r\nhello\r\n0\r\n\r\n'),
+    expected: 'accepted',
+  },
+  {
     name: 'chunk extensions of 16,385 octets',
     raw: chunked(`5;${'a'.repeat(16_384)}\r\nhello\r\n0\r\n\r\n`),
     expected: '413 chunk-extension-bytes',
