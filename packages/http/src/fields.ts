@@ -41,6 +41,19 @@ export function fieldValue(fields: FieldList, lowerName: string): string | undef
   return at < 0 ? undefined : fields[at + 1]
 }
 
+/**
+ * The value of a field that has one (RFC 9110 §5.3): lines that repeat it count once. Undefined where there is none, and
+ * where lines differ: recipients take one or the other, so none can be relied on.
+ */
+export function singleValue(fields: FieldList, lowerName: string): string | undefined {
+  const first = indexOfField(fields, lowerName, 0)
+  if (first < 0) return undefined
+  const value = fields[first + 1]
+  for (let at = first; at >= 0; at = indexOfField(fields, lowerName, at + 2))
+    if (fields[at + 1] !== value) return undefined
+  return value
+}
+
 /** Values of all lines of that name, in order; Set-Cookie and the like stay separate. */
 export function fieldValues(fields: FieldList, lowerName: string): string[] {
   const values: string[] = []

@@ -1,3 +1,4 @@
+import type { Charset } from '@prexy/bytes/charset-labels'
 import type { ConditionSet } from './conditions.ts'
 import type { Coding } from './content-coding.ts'
 
@@ -26,4 +27,6 @@ export interface GateRoute {
   readonly alwaysNew: boolean
   /** Codings the runtime can decode and make, best first. */
   readonly codings: readonly Coding[]
+  /** Encodings of text that the rules can be applied to; `any` where rules are about octets whatever they stand for. */
+  readonly charsets: ReadonlySet<Charset> | 'any'
 }

@@ -1,3 +1,4 @@
+import { charsetOfLabel, isForeignCharset } from '@prexy/bytes/charset-labels'
 import {
   type ConditionRequest,
   type RequestMismatch,
@@ -7,7 +8,15 @@ import {
   rulesForType,
 } from './conditions.ts'
 import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
-import { endToEndFields, type FieldList, fieldValue, parseMediaType, removeField, setField } from './fields.ts'
+import {
+  endToEndFields,
+  type FieldList,
+  fieldValue,
+  parseMediaType,
+  removeField,
+  setField,
+  singleValue,
+} from './fields.ts'
 import type { GateRoute } from './gate-route.ts'
 import type { ResponseHead } from './message.ts'
 import { appendVary, changedResponseFields, forbidsTransform, mayConcern } from './validators.ts'
@@ -22,11 +31,11 @@ export type PassReason =
   | 'status'
   | 'content-type'
   | 'response-header'
-  /** The text is not ASCII-compatible octet by octet: matches could begin inside a character. */
+  /** The text is in an encoding that the rules cannot be applied to. */
   | 'charset'
   /** 1xx, 204, 205. */
   | 'no-content'
-  /** 206, 416, Content-Range, multipart/byteranges. */
+  /** 206, 226, 416, Content-Range, multipart/byteranges. */
   | 'partial-content'
   /** Asked for by the request or the response, and not ignored. */
   | 'no-transform'
@@ -50,48 +59,6 @@ export type GateDecision =
   | { readonly action: 'edit-head'; readonly reason: 'head' | 'not-modified'; readonly fields: FieldList }
   /** Leave the body as it is. `fields` are the end-to-end fields unchanged; no framing fields. */
   | { readonly action: 'pass'; readonly reason: PassReason; readonly fields: FieldList }
-
-/**
- * Charsets in which an ASCII octet may be part of another character or mean something else (UTF-16 and UTF-32,
- * stateful ISO 2022, Shift_JIS and its kin with their ASCII trail octets), by the start of their name.
- */
-const UNSAFE_CHARSETS: readonly string[] = [
-  'utf-16',
-  'utf16',
-  'utf-32',
-  'utf32',
-  'utf-7',
-  'ucs-2',
-  'unicode',
-  'iso-10646',
-  'iso-2022',
-  'csiso2022',
-  'hz-gb',
-  'shift_jis',
-  'shift-jis',
-  'sjis',
-  'x-sjis',
-  'ms_kanji',
-  'csshiftjis',
-  'windows-31j',
-  'ms932',
-  'gbk',
-  'x-gbk',
-  'gb18030',
-  'gb2312',
-  'gb_2312',
-  'csgb2312',
-  'chinese',
-  'iso-ir-58',
-  'big5',
-  'x-x-big5',
-  'cn-big5',
-  'csbig5',
-  'johab',
-  'windows-949',
-  'ibm0',
-  'ebcdic',
-]
 
 /**
  * Whether and how a response body is changed. Pure; one call per final response. Does not look at the body, so a
@@ -145,10 +112,12 @@ function judge(
   if (status < 200 || status === 204 || status === 205) return 'no-content'
   if (route.conditions.length === 0) return 'no-rules'
   if (typeof forRequest === 'string') return forRequest
-  const contentType = fieldValue(fields, 'content-type')
+  const contentType = singleValue(fields, 'content-type')
   const type = contentType === undefined ? undefined : parseMediaType(contentType)
   if (
     status === 206 ||
+    // RFC 3229 §10.4.1: the difference to an earlier response.
+    status === 226 ||
     status === 416 ||
     fieldValue(fields, 'content-range') !== undefined ||
     type?.essence === 'multipart/byteranges'
@@ -165,10 +134,19 @@ function judge(
   if (forType === undefined) return 'content-type'
   const active = rulesForFields(route.conditions, forType, fields)
   if (active === undefined) return 'response-header'
-  const charset = type?.charset
-  if (charset !== undefined && UNSAFE_CHARSETS.some((prefix) => charset.startsWith(prefix))) return 'charset'
+  if (!isReadable(type?.charset, route.charsets)) return 'charset'
   const decode = contentCoding(fields, route.codings)
   if (decode === 'unknown') return 'coding-unknown'
   if (decode === 'stacked') return 'coding-stacked'
   return { decode, active }
+}
+
+/**
+ * A label that names no encoding is none, as for browsers: the body tells, or its type. Not so the labels of encodings
+ * in which ASCII text would be found where there is none.
+ */
+function isReadable(label: string | undefined, charsets: GateRoute['charsets']): boolean {
+  if (label === undefined || charsets === 'any') return true
+  const charset = charsetOfLabel(label)
+  return charset === undefined ? !isForeignCharset(label) : charsets.has(charset)
 }

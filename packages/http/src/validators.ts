@@ -12,6 +12,7 @@ import {
   nameSet,
   removeField,
   setField,
+  singleValue,
   trimBlanks,
   withoutFields,
 } from './fields.ts'
@@ -228,8 +229,11 @@ function typeAskedFor(request: ConditionRequest): string | undefined {
 /** Digests of what the origin sent (RFC 9530, RFC 3230, RFC 1864). */
 const DIGEST_NAMES: readonly string[] = ['content-md5', 'digest', 'content-digest', 'repr-digest']
 const DIGESTS: NameSet = nameSet(DIGEST_NAMES)
-/** The origin's ranges are none of ours. */
-const DIGESTS_AND_RANGES: NameSet = nameSet([...DIGEST_NAMES, 'accept-ranges'])
+/**
+ * The origin's ranges are none of ours, and a signature over what we change (RFC 9421: digests, length, tag) would be
+ * taken for a forgery.
+ */
+const NOT_OF_CHANGED: NameSet = nameSet([...DIGEST_NAMES, 'accept-ranges', 'signature', 'signature-input'])
 
 /** Trailers of a changed body: end-to-end, without digests of what the origin sent. */
 export function changedTrailers(trailers: FieldList): string[] {
@@ -238,20 +242,18 @@ export function changedTrailers(trailers: FieldList): string[] {
 
 /**
  * End-to-end fields of a response whose content is, or in a 304 and for HEAD would have been, changed: own entity tag,
- * `Vary`, no digests, ranges or dates of the origin's. Content-Encoding is left to the caller.
+ * `Vary`, no digests, signatures, ranges or dates of the origin's. Content-Encoding is left to the caller.
  */
 export function changedResponseFields(response: FieldList, route: GateRoute): string[] {
-  const fields = withoutFields(endToEndFields(response), DIGESTS_AND_RANGES)
+  const fields = withoutFields(endToEndFields(response), NOT_OF_CHANGED)
   if (lacksValidators(route)) {
     removeField(fields, 'etag')
     removeField(fields, 'last-modified')
   }
-  const tag = fieldValue(fields, 'etag')
-  if (tag !== undefined) {
-    const derived = deriveEntityTag(tag, route.ruleSetHash)
-    if (derived === undefined) removeField(fields, 'etag')
-    else setField(fields, 'ETag', derived)
-  }
+  const tag = singleValue(fields, 'etag')
+  const derived = tag === undefined ? undefined : deriveEntityTag(tag, route.ruleSetHash)
+  if (derived === undefined) removeField(fields, 'etag')
+  else setField(fields, 'ETag', derived)
   const modified = fieldValue(fields, 'last-modified')
   if (modified !== undefined) {
     const date = changedDate(modified, route.lastModified)

@@ -13,7 +13,7 @@ import { type Cuts, requestLog, responseLog } from './event-log.ts'
 import { forward, hostile, readRequests } from './hostile.ts'
 import { REQUESTS } from './request-corpus.ts'
 import { RESPONSES } from './response-corpus.ts'
-import { BASE_CODINGS } from './codings.ts'
+import { BASE_CHARSETS, BASE_CODINGS } from './codings.ts'
 
 const long = process.env['PREXY_LONG'] !== undefined
 /** Runs per property; `npm run test:long` makes 60,000, the figure a change of the parsers should be tried with. */
@@ -106,6 +106,7 @@ describe(`what the gate makes of any fields (${RUNS} each)`, () => {
     variesBy: [],
     alwaysNew: false,
     codings: BASE_CODINGS,
+    charsets: BASE_CHARSETS,
   }
   const value = fc.array(
     fc.constantFrom(

@@ -11,7 +11,7 @@ import {
   translateIfNoneMatch,
   upstreamRequestFields,
 } from '../src/validators.ts'
-import { BASE_CODINGS } from './codings.ts'
+import { BASE_CHARSETS, BASE_CODINGS } from './codings.ts'
 
 const NOW = '0123456789abcdef'
 const BEFORE = 'fedcba9876543210'
@@ -25,6 +25,7 @@ const ROUTE: GateRoute = {
   variesBy: [],
   alwaysNew: false,
   codings: BASE_CODINGS,
+  charsets: BASE_CHARSETS,
 }
 const KEEPS_DATES: GateRoute = { ...ROUTE, lastModified: { kind: 'keep', rulesChangedMs: RULES_CHANGED_MS } }
 

@@ -12,6 +12,7 @@ import type { GateRoute } from '@prexy/http/gate-route'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { TimerWheel } from '@prexy/net/timer-wheel'
+import { charsetsOf } from '@prexy/rewrite/rule-charsets'
 import { typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
@@ -56,6 +57,8 @@ export interface ProxyRuntime {
   readonly onError: (error: Error) => void
   lastExchangeId: number
   lastConnectionId: number
+  /** Exchanges that are tunnels or ask to become one. */
+  upgrades: number
   /** Set by `stop`: no connection outlives its exchange. */
   draining: boolean
 }
@@ -89,6 +92,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     onError,
     lastExchangeId: 0,
     lastConnectionId: 0,
+    upgrades: 0,
     draining: false,
   }
 }
@@ -104,6 +108,7 @@ function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig):
     variesBy: [...new Set([...requestFieldNames(conditions), ...requestFieldsOf(variables)])],
     alwaysNew: variables.includes('time'),
     codings: CONTENT_CODINGS,
+    charsets: charsetsOf(rules),
   }
 }
 
