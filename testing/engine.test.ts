@@ -351,7 +351,13 @@ describe("JavaScript's RegExp", () => {
         const isText = palette.mode === 'text'
         const tame = rules.map((rule, i): CaseRule => {
           const groups = Array.from({ length: countGroups(rule.pattern) }, (_, group) => `|\${${group + 1}}`)
-          return { ...rule, with: `<${i}:$&${groups.join('')}>`, max: Infinity, isCaseless: rule.isCaseless && isText }
+          return {
+            ...rule,
+            with: `<${i}:$&${groups.join('')}>`,
+            max: Infinity,
+            isCaseless: rule.isCaseless && isText,
+            between: undefined,
+          }
         })
         const made: RewriteCase = { mode: palette.mode, priority: 'first', compat: undefined, rules: tame, body }
         const text = isText

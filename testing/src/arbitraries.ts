@@ -38,6 +38,8 @@ export interface CaseRule {
   readonly max: number
   /** Given to the engine as `text`, not as `regex`; the pattern is then characters only. */
   readonly isLiteral: boolean
+  /** Markers of the rule's region, as characters. */
+  readonly between?: readonly [string, string] | undefined
 }
 
 export interface RewriteCase {
@@ -199,12 +201,21 @@ export function caseRule(palette: Palette): fc.Arbitrary<CaseRule> {
       isCaseless: fc.integer({ min: 0, max: 7 }).map((dice) => dice === 7),
       max: fc.constantFrom(Infinity, Infinity, Infinity, 1, 2),
       isLiteral: fc.constant(false),
+      between: region(palette),
     })
     .map((rule) => ({
       ...rule,
       with: countGroups(rule.pattern) === 0 && /[0-9]/.test(rule.with) ? 'Z' : groupsWithin(rule),
       isCaseless: rule.isCaseless && !hasWordEscape(rule.pattern),
     }))
+}
+
+/** Mostly none; otherwise two short markers, which may be equal or overlap. */
+function region({ letters }: Palette): fc.Arbitrary<readonly [string, string] | undefined> {
+  const marker = fc
+    .array(fc.constantFrom(...letters), { minLength: 1, maxLength: 3 })
+    .map((values) => String.fromCodePoint(...values))
+  return fc.option(fc.tuple(marker, marker), { nil: undefined, freq: 6 })
 }
 
 /** A rule of the kind `text`, whose characters include some that a pattern would take for more. */
@@ -460,6 +471,7 @@ export function toReference({ mode, priority, compat, rules }: Omit<RewriteCase,
         groupCount: countGroups(rule.pattern),
         replacement: rule.isLiteral ? [encode(rule.with)] : parseReplacement(rule.with, encode),
         max: rule.max,
+        between: rule.between === undefined ? undefined : [encode(rule.between[0]), encode(rule.between[1])],
       }),
     ),
     { mode, priority, compat },
@@ -470,6 +482,7 @@ export function toRule(rule: CaseRule): RegexRule | TextRule {
   const limits = {
     ...(rule.isCaseless ? { flags: 'i' } : {}),
     ...(rule.max === Infinity ? {} : { max: rule.max }),
+    ...(rule.between === undefined ? {} : { between: rule.between }),
   }
   if (rule.isLiteral) return { text: plainText(rule.pattern), with: rule.with, ...limits }
   return { regex: printPattern(rule.pattern), with: rule.with, ...limits }

@@ -26,6 +26,8 @@ export interface ReferenceRule {
   readonly replacement: readonly ReplacementPart[]
   /** Matches per body after which the rule is spent, `Infinity` for no limit. */
   readonly max: number
+  /** Octets of an opening and a closing marker; a match begins only between them. */
+  readonly between?: readonly [open: Body, close: Body] | undefined
 }
 
 export interface ReferenceOptions {
@@ -291,6 +293,25 @@ function matchAt(reference: Reference, active: readonly boolean[], body: Body, s
   return { kind: 'match', rule: best.rule, start, end: best.end, captures, kept: false }
 }
 
+/** For every offset of the body and its end: whether it lies between two markers. */
+function findOpen(body: Body, [open, close]: readonly [Body, Body]): boolean[] {
+  const lower = (byte: number): number => (byte >= 0x41 && byte <= 0x5a ? byte + 0x20 : byte)
+  const standsAt = (marker: Body, at: number): boolean =>
+    marker.every((byte, i) => at + i < body.length && lower(body[at + i]) === lower(byte))
+  const result: boolean[] = []
+  let isOpen = false
+  let at = 0
+  while (at < body.length) {
+    const marker = isOpen ? close : open
+    const found = standsAt(marker, at)
+    const length = found ? marker.length : 1
+    for (let i = 0; i < length; i += 1) result.push(isOpen)
+    at += length
+    if (found) isOpen = !isOpen
+  }
+  return [...result, isOpen]
+}
+
 /** Where a search begins: an offset, and how often each rule has matched before it. */
 export interface SearchState {
   readonly from: number
@@ -305,6 +326,7 @@ export function startOfBody(reference: Reference): SearchState {
 export function tokenize(reference: Reference, body: Body, state: SearchState): Token[] {
   const { rules, options } = reference
   const boundaries = findBoundaries(body, options.mode)
+  const open = rules.map(({ between }) => (between === undefined ? undefined : findOpen(body, between)))
   const fired = [...state.fired]
   const tokens: Token[] = []
   const isSpent = (rule: number): boolean => fired[rule] >= rules[rule].max
@@ -320,7 +342,9 @@ export function tokenize(reference: Reference, body: Body, state: SearchState): 
   while (at < body.length && !boundaries[at]) copyToNextBoundary()
   while (at <= body.length) {
     const allSpent = rules.every((_, rule) => isSpent(rule))
-    const active = rules.map((_, rule) => !allSpent && (options.compat === 'nginx' || !isSpent(rule)))
+    const active = rules.map(
+      (_, rule) => !allSpent && (options.compat === 'nginx' || !isSpent(rule)) && open[rule]?.[at] !== false,
+    )
     const match = matchAt(reference, active, body, at)
     if (match !== undefined) {
       const kept = isSpent(match.rule)

@@ -1,6 +1,6 @@
 /**
  * Rules on the command line: `--text A --with B --regex P --with R --domain a --with b`, in the order they stand, with
- * `--flags`, `--keep-case`, `--once`, `--max`, `--subdomains` and `--at` speaking of the rule before them, and
+ * `--flags`, `--keep-case`, `--between`, `--once`, `--max`, `--subdomains` and `--at` speaking of the rule before them, and
  * `--rules FILE` in between.
  */
 import { type Command, Option } from 'commander'
@@ -20,6 +20,7 @@ export interface OptionRule {
   subdomains: string | undefined
   keepCase: boolean
   at: string | undefined
+  between: readonly [string, string] | undefined
 }
 
 /** What the rule options gave, in their order: a rule, or the name of a rules file. */
@@ -49,6 +50,7 @@ export class RuleCollector {
       subdomains: undefined,
       keepCase: false,
       at: undefined,
+      between: undefined,
     }
     this.entries.push({ kind: 'rule', rule })
   }
@@ -119,6 +121,17 @@ export function addRuleOptions(command: Command, defaultWith?: string): RuleColl
   add('--keep-case', 'of the --text before: find it in any letter case and write the new text in the same', () => {
     rules.current('--keep-case', 'text').keepCase = true
   })
+  add(
+    '--between <open,close>',
+    'of the rule before: match only between these two texts, split at the comma',
+    (value) => {
+      const markers = value.split(',')
+      if (markers.length !== 2 || markers.includes('')) {
+        throw new CommandError(`--between ${value} is no pair of texts; write it like --between '<head>,</head>'`)
+      }
+      rules.current('--between').between = [markers[0], markers[1]]
+    },
+  )
   add('--once', 'replace only the first match of the rule before, per body', () => {
     rules.current('--once').once = true
   })
@@ -142,6 +155,7 @@ export function ruleFromOptions(rule: OptionRule): unknown {
     ...(rule.at === undefined ? {} : { at: rule.at }),
     ...(rule.keepCase ? { keepCase: true } : {}),
     ...(rule.flags === undefined ? {} : { flags: rule.flags }),
+    ...(rule.between === undefined ? {} : { between: rule.between }),
     ...(rule.once ? { once: true } : {}),
     ...(rule.max === undefined ? {} : { max: rule.max }),
     ...(rule.subdomains === undefined ? {} : { subdomains: rule.subdomains }),

@@ -10,6 +10,7 @@ interface RawConditions {
   readonly hosts?: OneOrMore<string>
   readonly requestHeaders?: RawHeaderConditions
   readonly responseHeaders?: RawHeaderConditions
+  readonly between?: readonly [string, string]
   readonly once?: boolean
   readonly max?: number
 }
@@ -124,6 +125,14 @@ const conditionsAndLimits = {
   responseHeaders: headerConditions
     .exactOptional()
     .describe('Header fields of the response, as the upstream sent it, in the same form.'),
+  between: z
+    .tuple([ruleText.min(1), ruleText.min(1)])
+    .readonly()
+    .exactOptional()
+    .describe(
+      'An opening and a closing marker, `[<head>, </head>]`: the rule may begin a match only after the first and before ' +
+        'the end of the second. Markers are plain texts, found in any letter case, wherever they stand.',
+    ),
   once: z
     .boolean()
     .exactOptional()

@@ -28,6 +28,7 @@
  * cached by the caller.
  */
 import {
+  asciiLowerCase,
   buildContexts,
   byteKind,
   type ContextAutomaton,
@@ -37,7 +38,9 @@ import {
   KIND_NONE,
   KIND_OTHER,
   KIND_WORD,
+  MAX_CONTEXTS,
   NEWLINE,
+  type Region,
 } from './context.ts'
 import { compileProgram, type Instruction, type Program, type RuleSource } from './program.ts'
 
@@ -54,6 +57,8 @@ export interface AutomatonRule extends RuleSource {
   readonly usesGroups: boolean
   /** Matches after which the rule is spent; `Infinity` for none. */
   readonly max: number
+  /** Where the rule may begin a match; undefined for anywhere. */
+  readonly region?: Region | undefined
 }
 
 export interface AutomatonOptions {
@@ -236,6 +241,10 @@ export class Automaton {
   readonly nullable: boolean
   readonly initialActive: ActiveSet
   readonly rules: readonly AutomatonRule[]
+  /** The regions that rules name, each once. */
+  readonly regions: readonly Region[]
+  /** Region of each rule, -1 for none. */
+  private readonly regionOf: readonly number[]
   private readonly options: AutomatonOptions
   private readonly representative: Uint8Array
   private readonly arcTargets: (Int32Array | undefined)[] = []
@@ -277,7 +286,12 @@ export class Automaton {
     const asserts = new Set<string>(instructions.flatMap((each) => (each.op === 'assert' ? [each.assertion] : [])))
     const hosts = asserts.has('hostStart') || asserts.has('hostStartOrSubdomain')
     const kinds = [...asserts].some((each) => each !== 'hostStart' && each !== 'hostStartOrSubdomain')
-    this.contexts = buildContexts({ kinds, hosts })
+    const regions = new Map<string, Region>()
+    for (const { region } of rules) if (region !== undefined) regions.set(regionKey(region), region)
+    const regionKeys = [...regions.keys()]
+    this.regions = [...regions.values()]
+    this.regionOf = rules.map(({ region }) => (region === undefined ? -1 : regionKeys.indexOf(regionKey(region))))
+    this.contexts = buildContexts({ kinds, hosts, regions: this.regions })
     const { classOf, representative } = byteClasses(instructions, this.contexts, kinds)
     this.classOf = classOf
     this.representative = representative
@@ -626,7 +640,7 @@ export class Automaton {
    * what comes next decides anything.
    */
   private reach(pc: number, context: number): Reach {
-    const key = pc * 256 + context
+    const key = pc * MAX_CONTEXTS + context
     const known = this.reaches.get(key)
     if (known !== undefined) return known
     const open = this.closure(pc, MODE_NORMAL, context, LOOK_UNKNOWN)
@@ -836,6 +850,7 @@ export class Automaton {
     let emptyRule = -1
     let waits = false
     for (const rule of active.rules) {
+      if (!this.mayBegin(rule, context)) continue
       const start = this.program.starts[rule]
       if (look === LOOK_UNKNOWN) {
         const reach = this.reach(start, context)
@@ -854,6 +869,11 @@ export class Automaton {
     this.spawns.set(key, spawn)
     this.entries += CLOSURE_ENTRIES + threads.length
     return spawn
+  }
+
+  private mayBegin(rule: number, context: number): boolean {
+    const region = this.regionOf[rule]
+    return region < 0 || this.contexts.regionOpen[context * this.contexts.regionCount + region] === 1
   }
 
   /**
@@ -943,7 +963,7 @@ export class Automaton {
 
   private threadId(pc: number, mode: number, context: number): number {
     if (mode === MODE_NORMAL) return pc
-    const key = (pc * 8 + mode) * 256 + context
+    const key = (pc * 8 + mode) * MAX_CONTEXTS + context
     const known = this.threadIds.get(key)
     if (known !== undefined) return known
     const id = this.threadPc.length
@@ -961,7 +981,7 @@ export class Automaton {
 
   /** Everything reachable without consuming: leaves (thread ids) and matches (`~rule`), in order of priority. */
   private closure(pc: number, mode: number, context: number, look: number): Int32Array {
-    const key = ((pc * 4 + mode) * 256 + context) * 8 + look
+    const key = ((pc * 4 + mode) * MAX_CONTEXTS + context) * 8 + look
     const known = this.closures.get(key)
     if (known !== undefined) return known
     const entries = this.walkClosure(pc, mode, context, look)
@@ -1190,6 +1210,11 @@ const MAX_SCANNED_ARCS = 4
 /** Overhead of a cached item, in numbers. */
 const CLOSURE_ENTRIES = 16
 const ACTIVE_SET_ENTRIES = 64
+
+/** Markers that differ in letter case are the same. */
+function regionKey({ open, close }: Region): string {
+  return `${open.map(asciiLowerCase).join()}|${close.map(asciiLowerCase).join()}`
+}
 
 function activeKey(rules: readonly number[], fired: ReadonlySet<number>): string {
   return `${rules.join(',')}/${[...fired].sort((a, b) => a - b).join(',')}`

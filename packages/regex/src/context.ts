@@ -1,7 +1,7 @@
 /**
- * What the bytes before a position say: the look-behind of `^ \A \b \B` and of the left edge of a host name, as a
- * small automaton over all bytes of the body. It runs inside the search automaton's states, so look-behind costs
- * nothing per byte and never needs the bytes themselves.
+ * What the bytes before a position say: the look-behind of `^ \A \b \B` and of the left edge of a host name, and
+ * which regions are open, as a small automaton over all bytes of the body. It runs inside the search automaton's
+ * states, so look-behind costs nothing per byte and never needs the bytes themselves.
  */
 
 /** Kind of a byte, or of a place without one: what `\b`, `^` and `$` can tell apart. */
@@ -35,15 +35,43 @@ export interface ContextAutomaton {
   /** The context at the start of a body. */
   readonly start: number
   /** `next[context * 256 + byte]`. */
-  readonly next: Uint8Array
+  readonly next: Uint16Array
   /** Kind of the byte before, `KIND_NONE` at the start. */
   readonly kind: Uint8Array
   /** Nonzero where a host name can begin. */
   readonly hostStart: Uint8Array
   /** Nonzero where a host name or, after `label.`, the rest of one can begin. */
   readonly subdomainStart: Uint8Array
-  /** How many bytes back a context depends on; feeding that many bytes from any context gives the right one. */
+  /**
+   * How many bytes back a context depends on, but for regions: feeding that many bytes from a context's `resting` one
+   * gives the right one, unless a marker begins in the bytes between.
+   */
   readonly depthBytes: number
+  readonly regionCount: number
+  /** `regionOpen[context * regionCount + region]`: nonzero where a match of the region's rules may begin. */
+  readonly regionOpen: Uint8Array
+  /** The context with the same regions open, of which nothing else is known. */
+  readonly resting: Uint16Array
+  /** Nonzero where the beginning of a marker may have been read, so that the next bytes have to be looked at. */
+  readonly inMarker: Uint8Array
+}
+
+/** Where rules may begin a match: from the end of an opening marker up to the end of the next closing one. */
+export interface Region {
+  /** Octets, not empty; letters of ASCII are found in either case. */
+  readonly open: Uint8Array
+  readonly close: Uint8Array
+}
+
+/** Contexts that a rule set may tell apart; each takes 512 bytes. */
+export const MAX_CONTEXTS: number = 4_096
+
+/** The regions of a rule set are too many, or too long, to be told apart. */
+export class ContextLimitError extends Error {
+  constructor() {
+    super(`the markers of regions tell more than ${MAX_CONTEXTS} places apart`)
+    this.name = 'ContextLimitError'
+  }
 }
 
 export interface ContextNeeds {
@@ -51,12 +79,13 @@ export interface ContextNeeds {
   readonly kinds: boolean
   /** Some rule begins at a host name's left edge. */
   readonly hosts: boolean
+  readonly regions: readonly Region[]
 }
 
 /** Longest look-behind of {@link escapeStep}: a label byte, then `\u00HH`. */
 const HOST_DEPTH_BYTES = 8
 
-interface ContextState {
+interface LocalContext {
   readonly kind: number
   readonly hostStart: boolean
   readonly afterLabel: boolean
@@ -64,10 +93,68 @@ interface ContextState {
   readonly escape: string
 }
 
+/** What the last few bytes say. */
+interface LocalContexts {
+  readonly states: readonly LocalContext[]
+  readonly next: readonly number[]
+}
+
+/** Throws {@link ContextLimitError}. The start is context 0. */
 export function buildContexts(needs: ContextNeeds): ContextAutomaton {
-  const states: ContextState[] = []
+  const local = buildLocalContexts(needs)
+  const searches = needs.regions.map(buildMarkerSearch)
+  // A context is the local one and the state of each search; their numbers make a key in mixed radix.
+  const parts: number[][] = []
+  const ids = new Map<number, number>()
+  const intern = (context: readonly number[]): number => {
+    const key = context.reduceRight((sum, part, index) => sum * radix(index) + part, 0)
+    const known = ids.get(key)
+    if (known !== undefined) return known
+    if (parts.length === MAX_CONTEXTS) throw new ContextLimitError()
+    ids.set(key, parts.length)
+    parts.push([...context])
+    return parts.length - 1
+  }
+  const radix = (index: number): number => (index === 0 ? local.states.length : searches[index - 1].count)
+  const start = intern([0, ...searches.map(() => 0)])
+  const next: number[] = []
+  const resting: number[] = []
+  const changed: number[] = []
+  for (let id = 0; id < parts.length; id++) {
+    const from = parts[id]
+    resting.push(intern([0, ...searches.map(({ openFrom }, region) => (from[region + 1] < openFrom ? 0 : openFrom))]))
+    for (let byte = 0; byte < 256; byte++) {
+      changed[0] = local.next[from[0] * 256 + byte]
+      for (let region = 0; region < searches.length; region++) {
+        changed[region + 1] = searches[region].next[from[region + 1] * 256 + byte]
+      }
+      next.push(intern(changed))
+    }
+  }
+  const locals = parts.map(([part]) => local.states[part])
+  return {
+    count: parts.length,
+    start,
+    next: Uint16Array.from(next),
+    kind: Uint8Array.from(locals, (state) => state.kind),
+    hostStart: Uint8Array.from(locals, (state) => Number(state.hostStart)),
+    subdomainStart: Uint8Array.from(locals, (state) => Number(state.hostStart || state.subdomainStart)),
+    depthBytes: needs.hosts ? HOST_DEPTH_BYTES : needs.kinds ? 1 : 0,
+    regionCount: searches.length,
+    regionOpen: Uint8Array.from(
+      parts.flatMap((part) => searches.map(({ openFrom }, region) => Number(part[region + 1] >= openFrom))),
+    ),
+    resting: Uint16Array.from(resting),
+    inMarker: Uint8Array.from(parts, (part) =>
+      Number(searches.some(({ openFrom }, region) => part[region + 1] !== 0 && part[region + 1] !== openFrom)),
+    ),
+  }
+}
+
+function buildLocalContexts(needs: Pick<ContextNeeds, 'kinds' | 'hosts'>): LocalContexts {
+  const states: LocalContext[] = []
   const ids = new Map<string, number>()
-  const intern = (state: ContextState): number => {
+  const intern = (state: LocalContext): number => {
     const key = JSON.stringify(state)
     const known = ids.get(key)
     if (known !== undefined) return known
@@ -76,12 +163,12 @@ export function buildContexts(needs: ContextNeeds): ContextAutomaton {
     return states.length - 1
   }
   const blank = { kind: KIND_NONE, hostStart: needs.hosts, afterLabel: false, subdomainStart: false, escape: '' }
-  const start = intern(blank)
+  intern(blank)
   const next: number[] = []
   for (let id = 0; id < states.length; id++) {
     const from = states[id]
     for (let byte = 0; byte < 256; byte++) {
-      let to: ContextState = blank
+      let to: LocalContext = blank
       if (needs.hosts) {
         const { escape, separator } = escapeStep(from.escape, byte)
         to = {
@@ -96,15 +183,42 @@ export function buildContexts(needs: ContextNeeds): ContextAutomaton {
       next.push(intern(needs.kinds ? { ...to, kind: byteKind(byte) } : to))
     }
   }
-  return {
-    count: states.length,
-    start,
-    next: Uint8Array.from(next),
-    kind: Uint8Array.from(states, (state) => state.kind),
-    hostStart: Uint8Array.from(states, (state) => Number(state.hostStart)),
-    subdomainStart: Uint8Array.from(states, (state) => Number(state.hostStart || state.subdomainStart)),
-    depthBytes: needs.hosts ? HOST_DEPTH_BYTES : needs.kinds ? 1 : 0,
+  return { states, next }
+}
+
+/**
+ * Looks for a region's markers: states below `openFrom` are so many bytes of the opening marker, those from there on so
+ * many of the closing one. Markers do not overlap: the search for the other one begins after one has ended.
+ */
+interface MarkerSearch {
+  readonly count: number
+  readonly openFrom: number
+  readonly next: readonly number[]
+}
+
+function buildMarkerSearch({ open, close }: Region): MarkerSearch {
+  const openFrom = open.length
+  const next: number[] = []
+  const add = (marker: Uint8Array, from: number, found: number): void => {
+    const letters = marker.map(asciiLowerCase)
+    /** The state that has read all but the first byte of what this one has read: where a search goes on that failed. */
+    let restart = 0
+    for (let read = 0; read < letters.length; read++) {
+      const fallback = (byte: number): number => (read === 0 ? from : next[(from + restart) * 256 + byte])
+      for (let byte = 0; byte < 256; byte++) {
+        const matches = asciiLowerCase(byte) === letters[read]
+        next.push(matches ? (read + 1 === letters.length ? found : from + read + 1) : fallback(byte))
+      }
+      if (read > 0) restart = next[(from + restart) * 256 + letters[read]] - from
+    }
   }
+  add(open, 0, openFrom)
+  add(close, openFrom, 0)
+  return { count: open.length + close.length, openFrom, next }
+}
+
+export function asciiLowerCase(byte: number): number {
+  return byte >= 0x41 && byte <= 0x5a ? byte | 0x20 : byte
 }
 
 /** Letters that stand for white space behind a backslash. */

@@ -1,8 +1,9 @@
 /**
  * Where no thread is live, most bytes cannot begin a match: a prefilter skips them. It knows, for every rule, the first
  * one to three bytes that a match can begin with (assertions are taken as passed, so it may stop too often, never too
- * rarely).
+ * rarely). The markers of regions count as matches: whether a rule may begin depends on them.
  */
+import { asciiLowerCase, type Region } from './context.ts'
 import type { Instruction, Program } from './program.ts'
 
 /** Byte sequences of three sets each that a prefilter may tell apart; beyond it only first bytes are used. */
@@ -27,10 +28,20 @@ export interface Prefilter {
 type ByteSet256 = Uint8Array
 type Fingerprint = readonly ByteSet256[]
 
-export function buildPrefilter(program: Program, ruleCount: number, nullable: boolean): Prefilter {
+/** What a prefilter has to know of an automaton. */
+export interface Beginnings {
+  readonly program: Program
+  readonly ruleCount: number
+  readonly nullable: boolean
+  readonly regions: readonly Region[]
+}
+
+export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginnings): Prefilter {
   const firstBytes = new Uint8Array(256)
   if (nullable) return { kind: 'none', reason: 'a rule can match the empty string', firstBytes, block: NO_BLOCK }
-  const fingerprints = collectFingerprints(program, ruleCount)
+  const markers = regions.flatMap(({ open, close }) => [open, close].map(markerSets))
+  const fingerprints = collectFingerprints(program, ruleCount, markers)
+  for (const [first] of markers) first.forEach((flag, byte) => (firstBytes[byte] |= flag))
   for (let rule = 0; rule < ruleCount; rule++) {
     for (const leaf of leavesOf(program, program.starts[rule])) addArcs(firstBytes, leaf.arcs)
   }
@@ -92,8 +103,25 @@ function fingerprintBlock(firstBytes: Uint8Array, fingerprints: readonly Fingerp
   return block
 }
 
-function collectFingerprints(program: Program, ruleCount: number): Fingerprint[] | undefined {
+/** The first bytes of a marker, as sets. */
+function markerSets(marker: Uint8Array): ByteSet256[] {
+  return Array.from(marker.subarray(0, FINGERPRINT_BYTES), (octet) => {
+    const set = new Uint8Array(256)
+    for (let byte = 0; byte < 256; byte++) set[byte] = Number(asciiLowerCase(byte) === asciiLowerCase(octet))
+    return set
+  })
+}
+
+function collectFingerprints(
+  program: Program,
+  ruleCount: number,
+  markers: readonly (readonly ByteSet256[])[],
+): Fingerprint[] | undefined {
   const found = new Map<string, Fingerprint>()
+  markers.forEach((sets, index) => {
+    const missing = FINGERPRINT_BYTES - sets.length
+    found.set(`marker ${index}`, [...sets, ...new Array<ByteSet256>(missing).fill(ANY_BYTE)])
+  })
   const sets = new Map<string, ByteSet256>()
   let fits = true
   const walk = (pcs: readonly number[], key: string, before: readonly ByteSet256[]): void => {

@@ -100,6 +100,7 @@ const COUNTERS = 29
 const LIMIT_HELD_ONLY = 30
 const SCRATCH = 31
 const NEW_EDGES = 32
+const CONTEXT_RESTING = 33
 const CONTROL_BYTES = 1024
 
 const ROW_HEADER_WORDS = 8
@@ -228,7 +229,7 @@ export class Tokenizer {
     this.words = new Int32Array(this.kernel.memory.buffer)
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
     this.rowStride = (ROW_HEADER_WORDS + automaton.classCount) * 4
-    this.prefilter = buildPrefilter(automaton.program, rules.length, automaton.nullable)
+    this.prefilter = buildPrefilter(automaton)
     this.setUp()
   }
 
@@ -240,7 +241,8 @@ export class Tokenizer {
       return at
     }
     const classMap = put(automaton.classOf)
-    const contexts = put(automaton.contexts.next)
+    const contexts = put(bytesOf(automaton.contexts.next))
+    const resting = put(bytesOf(automaton.contexts.resting))
     const prefilter = this.prefilter.kind === 'none' ? 0 : put(this.prefilter.block)
     const replacements = this.allocate(this.rules.length * 8)
     this.rules.forEach((rule, index) => {
@@ -255,6 +257,7 @@ export class Tokenizer {
     const placed: readonly (readonly [number, number])[] = [
       [CLASS_MAP, classMap],
       [CONTEXT_NEXT, contexts],
+      [CONTEXT_RESTING, resting],
       [CONTEXT_DEPTH, automaton.contexts.depthBytes],
       [PREFILTER, prefilter],
       [REPLACEMENTS, replacements],
@@ -315,9 +318,15 @@ export class Tokenizer {
     this.statesBuilt++
     // Only a state without live threads may skip; the table of its siblings tells it apart.
     const starts = state.groups.length === 0 && state.head === 'normal' ? this.startTable(state) : 0
-    this.words[row / 4 - 4] = starts
+    // Inside what may be a marker no byte is skipped.
+    this.words[row / 4 - 4] = this.automaton.contexts.inMarker[state.context] === 0 ? starts : 0
     if (starts !== 0) this.words[starts / 4 + state.context] = row
     return row
+  }
+
+  /** @internal Whether the kernel may skip bytes where it stands at a row. */
+  maySkip(row: number): boolean {
+    return this.words[row / 4 - 4] !== 0
   }
 
   private startTable(state: State): number {
@@ -681,7 +690,9 @@ export class TokenStream {
     if (step !== undefined && !('undecided' in step)) {
       const target = this.rowFor(step.target)
       if (this.takePassingStep(state, row, step, target)) return
-      const cell = step.ops.length === 0 ? target : ~tokenizer.writeRecord(target, step.ops, 0)
+      // The kernel asks at records only whether bytes may be skipped from here on.
+      const plain = step.ops.length === 0 && tokenizer.maySkip(row) === tokenizer.maySkip(target)
+      const cell = plain ? target : ~tokenizer.writeRecord(target, step.ops, 0)
       tokenizer.words[row / 4 + symbol] = cell
       return
     }
@@ -1093,5 +1104,9 @@ export class TokenStream {
 }
 
 const PARKED_WORDS: readonly number[] = [POS, SKIPPED, EDGE_COUNT, EDGE_HEAD, GROUP_COUNT, EMITTED, SETTLED, BARRIER]
+function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array): Uint8Array {
+  return new Uint8Array(buffer, byteOffset, byteLength)
+}
+
 const NO_OPS = new Int32Array(0)
 const NO_TEXT = new Uint8Array(0)

@@ -2,6 +2,7 @@
 import type { ByteSink } from '@prexy/bytes/sink'
 import { type Node, type ParsedPattern, PatternError } from '@prexy/regex/ast'
 import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
+import { ContextLimitError, type Region } from '@prexy/regex/context'
 import { parsePattern } from '@prexy/regex/parse'
 import type { RuleSource } from '@prexy/regex/program'
 import {
@@ -48,6 +49,7 @@ export interface CompiledRule {
   readonly source: RuleSource
   readonly template: Template
   readonly max: number
+  readonly region: Region | undefined
   readonly groupCount: number
   /** Present when the template uses a group. */
   readonly captures: CaptureProgram | undefined
@@ -67,7 +69,7 @@ export function compileRuleSet(
 ): RuleSet {
   const settings = resolveOptions(options)
   const compiled = compileRules(rules, settings)
-  const tokenizer = new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(settings), cacheLimits)
+  const tokenizer = makeTokenizer(rules, compiled, settings, cacheLimits)
   let unbounded: readonly UnboundedRule[] | undefined
   return {
     rules,
@@ -86,6 +88,23 @@ export function compileRuleSet(
     createRewriter(sink: ByteSink, init: RewriterInit = {}): Rewriter {
       return new StreamRewriter(tokenizer, compiled, settings, sink, init)
     },
+  }
+}
+
+/** Throws {@link RuleSetError} where the rules' regions are too many. */
+function makeTokenizer(
+  rules: readonly Rule[],
+  compiled: readonly CompiledRule[],
+  settings: Settings,
+  cacheLimits: CacheLimits,
+): Tokenizer {
+  try {
+    return new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(settings), cacheLimits)
+  } catch (error) {
+    if (!(error instanceof ContextLimitError)) throw error
+    const rule = rules.findIndex(({ between }) => between !== undefined)
+    const hint = 'use fewer different pairs of markers, or shorter ones'
+    throw new RuleSetError([{ code: 'E_RULE', rule, field: 'between', at: undefined, message: error.message, hint }])
   }
 }
 
@@ -133,18 +152,37 @@ export function toTokenizerRule(rule: CompiledRule): TokenizerRule {
     usesSpan: rule.template.usesSpan,
     usesGroups: rule.captures !== undefined,
     max: rule.max,
+    region: rule.region,
     replacement: rule.template.fixed,
   }
 }
 
 type Report = (problem: Omit<RuleProblem, 'rule'>) => void
 
+/** What a rule's kind says; the rest is said by every kind. */
+type Compiled = Omit<CompiledRule, 'region'>
+
 function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRule | undefined {
+  const compiled = compileKind(rule, settings, report)
+  if (compiled === undefined || rule.between === undefined) return compiled && { ...compiled, region: undefined }
+  if (
+    !checkEncoding(
+      rule.between.map((marker) => ['between', marker]),
+      settings.mode,
+      report,
+    )
+  )
+    return undefined
+  const [open, close] = rule.between.map((marker) => encodeText(marker, settings.mode))
+  return { ...compiled, region: { open, close } }
+}
+
+function compileKind(rule: Rule, settings: Settings, report: Report): Compiled | undefined {
   const max = readMax(rule, report)
   if ('domain' in rule) return compileDomain(rule, settings, max, report)
   if ('insert' in rule) return compileInsert(rule, settings, max, report)
   const flags = readFlags(rule, settings, report)
-  const encodable = checkEncoding(rule, settings.mode, report)
+  const encodable = checkEncoding(textsOf(rule), settings.mode, report)
   if (flags === undefined || !encodable) return undefined
   if ('text' in rule) return compileText(rule, settings, max, flags, report)
   return compileRegex(rule, settings, max, flags, report)
@@ -165,11 +203,11 @@ function readMax(rule: Rule, report: Report): number {
 }
 
 /** In octet mode a character is an octet; in text mode half a surrogate pair is no character. */
-function checkEncoding(rule: TextRule | RegexRule | InsertRule, mode: 'text' | 'octet', report: Report): boolean {
-  const fields: (readonly [string, string])[] = [['with', rule.with]]
-  // The parser says so itself for a pattern, with its offset.
-  if ('text' in rule) fields.unshift(['text', rule.text])
-  if ('insert' in rule) fields.unshift(['at', rule.at])
+function checkEncoding(
+  fields: readonly (readonly [field: string, text: string])[],
+  mode: 'text' | 'octet',
+  report: Report,
+): boolean {
   let encodable = true
   for (const [field, text] of fields) {
     const bad = mode === 'octet' ? /[^\0-\u00ff]/.exec(text) : /\p{Surrogate}/u.exec(text)
@@ -187,6 +225,15 @@ function checkEncoding(rule: TextRule | RegexRule | InsertRule, mode: 'text' | '
     })
   }
   return encodable
+}
+
+/** The texts of a rule that are looked for or written as they are. */
+function textsOf(rule: TextRule | RegexRule | InsertRule): (readonly [field: string, text: string])[] {
+  const fields: (readonly [string, string])[] = [['with', rule.with]]
+  // The parser says so itself for a pattern, with its offset.
+  if ('text' in rule) fields.unshift(['text', rule.text])
+  if ('insert' in rule) fields.unshift(['at', rule.at])
+  return fields
 }
 
 interface Flags {
@@ -225,7 +272,7 @@ function compileRegex(
   max: number,
   flags: Flags,
   report: Report,
-): CompiledRule | undefined {
+): Compiled | undefined {
   const parsed = tryParse(rule.regex, settings, flags, 'regex', report)
   const template =
     parsed === undefined
@@ -252,7 +299,7 @@ function compileText(
   max: number,
   flags: Flags,
   report: Report,
-): CompiledRule | undefined {
+): Compiled | undefined {
   if (rule.text === '') {
     report({
       code: 'E_RULE',
@@ -276,8 +323,8 @@ function compileText(
   return { source, template, max, groupCount: 0, captures: undefined }
 }
 
-function compileInsert(rule: InsertRule, settings: Settings, max: number, report: Report): CompiledRule | undefined {
-  if (!checkEncoding(rule, settings.mode, report)) return undefined
+function compileInsert(rule: InsertRule, settings: Settings, max: number, report: Report): Compiled | undefined {
+  if (!checkEncoding(textsOf(rule), settings.mode, report)) return undefined
   const tag = parseTag(rule.at)
   if (tag === undefined) {
     report({
@@ -313,7 +360,7 @@ function literalNode(text: string, mode: 'text' | 'octet', caseless: boolean): N
 
 const NO_SPAN = { start: 0, end: 0 }
 
-function compileDomain(rule: DomainRule, settings: Settings, max: number, report: Report): CompiledRule | undefined {
+function compileDomain(rule: DomainRule, settings: Settings, max: number, report: Report): Compiled | undefined {
   const read = (field: 'domain' | 'to'): HostName | undefined => {
     const host = parseHostName(rule[field])
     if (!('message' in host)) return host
@@ -337,7 +384,7 @@ function finishRule(
   max: number,
   groupCount: number,
   report: Report,
-): CompiledRule | undefined {
+): Compiled | undefined {
   try {
     const usesGroups = template.parts.some((part) => part.kind === 'group' && part.group > 0)
     // Compiled even where no group is used: it is here that a pattern that expands too far is found.

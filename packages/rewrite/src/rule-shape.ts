@@ -1,7 +1,7 @@
 /** Rules and options as plain JavaScript hands them over: what a compiler would have refused is a problem, not a crash. */
 
 const CONDITIONS = ['types', 'paths', 'status', 'methods', 'hosts', 'requestHeaders', 'responseHeaders']
-const LIMITS = ['once', 'max']
+const LIMITS = ['between', 'once', 'max']
 
 /** Texts that a kind needs, and the other fields that it may have. The first text names the kind. */
 const KINDS: readonly { readonly texts: readonly string[]; readonly others: readonly string[] }[] = [
@@ -40,7 +40,19 @@ export function ruleShapeProblems(rule: unknown): ShapeProblem[] {
     if (typeof fields.get(field) === 'string') continue
     problems.push({ field, message: `${field} is no text`, hint: `a ${texts[0]} rule needs ${texts.join(', ')}` })
   }
+  const between = fields.get('between')
+  if (between !== undefined && !isMarkerPair(between)) {
+    problems.push({
+      field: 'between',
+      message: 'between is no pair of texts',
+      hint: "write an opening and a closing marker, like ['<head>', '</head>']",
+    })
+  }
   return problems
+}
+
+function isMarkerPair(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 2 && value.every((each) => typeof each === 'string' && each !== '')
 }
 
 const CHOICES: Readonly<Record<string, readonly string[]>> = {

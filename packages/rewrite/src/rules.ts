@@ -33,7 +33,14 @@ export interface RuleConditions {
  */
 export type HeaderConditions = Readonly<Record<string, boolean | string | readonly string[]>>
 
+/** Where in a body a rule may match, and how often. */
 export interface RuleLimits {
+  /**
+   * An opening and a closing marker, literals found in any (ASCII) letter case and not taking part in matches: a match
+   * may begin from the end of the first up to, not including, the end of the next second one. Another opening marker
+   * opens again. Absent: anywhere.
+   */
+  readonly between?: readonly [open: string, close: string]
   /** Matches per body after which the rule is spent. `once: true` is `max: 1`. */
   readonly max?: number
   readonly once?: boolean

@@ -50,6 +50,8 @@ const COUNTERS: usize = 116
 const LIMIT_HELD_ONLY: usize = 120
 const SCRATCH: usize = 124
 const NEW_EDGES: usize = 128
+/** Per context, the one to start from after a skip, before the last bytes are looked at. */
+const CONTEXT_RESTING: usize = 132
 
 // A row: facts about the state, then a cell per byte class. Offsets from the first cell.
 const ROW_GROUPS: usize = 4
@@ -244,9 +246,9 @@ function contextAt(context: i32, bias: i32, pos: i32, candidate: i32): i32 {
   const next: usize = cb(CONTEXT_NEXT)
   let p = candidate - depth
   if (p <= pos) p = pos
-  else context = 0
+  else context = <i32>load<u16>(<usize>cb(CONTEXT_RESTING) + (<usize>context << 1))
   while (p < candidate) {
-    context = <i32>load<u8>(next + (<usize>context << 8) + <usize>load<u8>(bias + p))
+    context = <i32>load<u16>(next + (((<usize>context << 8) + <usize>load<u8>(bias + p)) << 1))
     p++
   }
   return context
