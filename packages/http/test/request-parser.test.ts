@@ -1,10 +1,10 @@
 import { encodeLatin1 } from '@prexy/bytes/latin1'
+import { REQUESTS } from '@prexy/testing/request-corpus'
 import { describe, expect, test } from 'vitest'
 import { HeadSection } from '../src/head-section.ts'
 import { DEFAULT_REQUEST_LIMITS } from '../src/limits.ts'
 import { RequestParser } from '../src/request-parser.ts'
 import { differences, requestLog, splits, verdict } from './event-log.ts'
-import { REQUESTS } from './request-corpus.ts'
 
 describe('each request of the corpus is read as it should be', () => {
   test.each(REQUESTS)('$name', ({ raw, expected }) => {

@@ -1,8 +1,8 @@
 import { encodeLatin1 } from '@prexy/bytes/latin1'
+import { REQUESTS } from '@prexy/testing/request-corpus'
 import { expect, test } from 'vitest'
 import { WIRE_FAULT_CODES } from '../src/wire-fault.ts'
 import { requestLog, responseLog, verdict } from './event-log.ts'
-import { REQUESTS } from './request-corpus.ts'
 import { RESPONSES } from './response-corpus.ts'
 
 /** Has no limit by default; the tests of limits reach it. */
