@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** A generated page: `needles` in turn, each at the begin of a stretch of `matchEveryBytes`, filler between them. */
+/** A generated page: `needles`, if any, in turn, each at the begin of a stretch of `matchEveryBytes`, filler between. */
 export interface PageDefinition {
   readonly matchEveryBytes: number
   readonly needles: readonly string[]
@@ -11,6 +11,17 @@ export interface PageDefinition {
 export type BenchRule =
   | { readonly text: string; readonly with: string; readonly flags?: string }
   | { readonly regex: string; readonly with: string; readonly flags?: string }
+
+/** Rules written out, or generated (bench-rules.ts): so many literals, or so many alternations with classes. */
+export type BenchRules = readonly BenchRule[] | { readonly literals: number } | { readonly alternations: number }
+
+/** `must` and `aim`: how many times as fast as `against` the subject is in the best runtime. */
+export interface Goal {
+  readonly subject: string
+  readonly against: string
+  readonly must: number
+  readonly aim: number
+}
 
 interface BaseDefinition {
   readonly name: string
@@ -21,16 +32,43 @@ interface BaseDefinition {
   readonly secondsPerSample: number
 }
 
-/** One page through an engine, again and again, in one process. */
+/** One page through engines, which take turns of a few milliseconds in one process; what counts is CPU time. */
 export interface EngineDefinition extends BaseDefinition {
   readonly model: 'engine'
-  readonly rules: readonly BenchRule[]
-  readonly page: PageDefinition & { readonly bytes: number }
-  /** Sizes of the pieces that a streaming engine is given. */
-  readonly chunkBytes: number
+  readonly rules: BenchRules
+  /** `needles`: written out, or so many of the rules' texts, evenly spread. */
+  readonly page: Omit<PageDefinition, 'needles'> & {
+    readonly bytes: number
+    readonly needles: readonly string[] | number
+  }
   /** Replacements in one page; an engine that makes another number of them is not measured but reported. */
   readonly expectedMatches: number
-  readonly engines: readonly EngineName[]
+  readonly subjects: readonly EngineSubject[]
+  readonly goals: readonly Goal[]
+}
+
+/** Subjects with the same rules must give the same bytes, but for `hyperscan`, which gives none. */
+export interface EngineSubject {
+  readonly name: string
+  readonly engine: EngineName
+  /** Sizes of the pieces that a streaming engine is given; `dfa-loop` and `regexp-replace` get the whole page. */
+  readonly chunkBytes: number
+  /** Absent: those of the definition. */
+  readonly rules?: BenchRules
+}
+
+/** What it costs until a rule set can run, each time in a fresh process. */
+export interface CompileDefinition extends BaseDefinition {
+  readonly model: 'compile'
+  readonly subjects: readonly CompileSubject[]
+}
+
+/** `must` and `aim` in milliseconds of CPU time, for the first compilation of a process. */
+export interface CompileSubject {
+  readonly name: string
+  readonly rules: BenchRules
+  readonly must: number
+  readonly aim: number
 }
 
 /** Requests through a proxy in front of an origin; what counts is the CPU time of the proxy's processes. */
@@ -60,7 +98,7 @@ export interface MsgpackDefinition extends BaseDefinition {
   readonly codecs: readonly CodecName[]
 }
 
-export type Definition = EngineDefinition | ProxyDefinition | MsgpackDefinition
+export type Definition = EngineDefinition | CompileDefinition | ProxyDefinition | MsgpackDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -76,7 +114,7 @@ export const CODECS = [
 ] as const
 export type CodecName = (typeof CODECS)[number]
 
-export const ENGINES = ['prexy', 'dfa-loop', 'regexp-replace'] as const
+export const ENGINES = ['prexy', 'dfa-loop', 'regexp-replace', 'hyperscan'] as const
 export type EngineName = (typeof ENGINES)[number]
 
 export const PROXIES = ['nginx-pass', 'nginx-sub-filter', 'prexy'] as const
@@ -88,7 +126,8 @@ export type RuntimeName = (typeof RUNTIMES)[number]
 
 const BASE_FIELDS = ['name', 'model', 'what', 'runtimes', 'samples', 'secondsPerSample']
 const MODEL_FIELDS = {
-  engine: ['page', 'rules', 'chunkBytes', 'expectedMatches', 'engines'],
+  engine: ['page', 'rules', 'expectedMatches', 'subjects', 'goals'],
+  compile: ['subjects'],
   proxy: ['page', 'rules', 'bodies', 'connections', 'proxies'],
   msgpack: ['task', 'document', 'codecs'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
@@ -108,7 +147,7 @@ export function readDefinitions(folder: string): ReadonlyMap<string, Definition>
 
 export function parseDefinition(text: string): Definition {
   const value: unknown = JSON.parse(text)
-  if (!isDefinition(value)) throw new Error('a definition has a "model": "engine", "proxy" or "msgpack"')
+  if (!isDefinition(value)) throw new Error(`a definition has a "model": ${Object.keys(MODEL_FIELDS).join(', ')}`)
   const fields = new Set([...BASE_FIELDS, ...MODEL_FIELDS[value.model]])
   for (const field of fields) {
     if (!Object.hasOwn(value, field)) throw new Error(`${String(value.name)}: "${field}" is missing`)
@@ -117,11 +156,26 @@ export function parseDefinition(text: string): Definition {
     if (!fields.has(field)) throw new Error(`${value.name}: "${field}" is not a field of the model "${value.model}"`)
   }
   requireKnown(value.name, value.runtimes, RUNTIMES)
-  if (value.model === 'engine') requireKnown(value.name, value.engines, ENGINES)
-  else if (value.model === 'proxy') requireKnown(value.name, value.proxies, PROXIES)
-  else {
-    requireKnown(value.name, value.codecs, CODECS)
-    requireKnown(value.name, [value.task], TASKS)
+  switch (value.model) {
+    case 'engine': {
+      const engines = value.subjects.map(({ engine }) => engine)
+      requireKnown(value.name, engines, ENGINES)
+      const names = value.subjects.map(({ name }) => name)
+      requireKnown(
+        value.name,
+        value.goals.flatMap(({ subject, against }) => [subject, against]),
+        names,
+      )
+      break
+    }
+    case 'proxy':
+      requireKnown(value.name, value.proxies, PROXIES)
+      break
+    case 'msgpack':
+      requireKnown(value.name, value.codecs, CODECS)
+      requireKnown(value.name, [value.task], TASKS)
+      break
+    case 'compile':
   }
   return value
 }
@@ -131,7 +185,8 @@ function isDefinition(value: unknown): value is Definition {
     typeof value === 'object' &&
     value !== null &&
     'model' in value &&
-    (value.model === 'engine' || value.model === 'proxy' || value.model === 'msgpack')
+    typeof value.model === 'string' &&
+    Object.hasOwn(MODEL_FIELDS, value.model)
   )
 }
 

@@ -1,22 +1,25 @@
 /**
- * One sample of an engine bench, in a process of its own: `engine-sample.js FOLDER DEFINITION ENGINE`. Warms up, measures,
- * and prints one JSON line, an {@link EngineSample}.
+ * One sample of an engine bench, in a process of its own: `engine-sample.js FOLDER DEFINITION [HYPERSCAN]`. Warms all
+ * subjects up, lets them take turns, and prints one JSON line, a list of {@link EngineSample}.
  */
 import { createHash } from 'node:crypto'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
-import { readDefinitions, type EngineDefinition, type EngineName } from './definition.ts'
+import { enginePage, rulesOf } from './bench-rules.ts'
+import { readDefinitions, type BenchRule, type EngineDefinition, type EngineSubject } from './definition.ts'
 import { compileDfaReplacer } from './dfa-loop.ts'
-import { htmlPage } from './html-page.ts'
+import { startHyperscan } from './hyperscan.ts'
 import { compileRegExpReplacer } from './regexp-replace.ts'
 
 export interface EngineSample {
+  readonly subject: string
   readonly matches: number
-  /** Of the output, so that engines can be seen to agree. */
-  readonly sha256: string
-  /** Page bytes by the median time of a page. */
+  /** Of the output, so that subjects with the same rules can be seen to agree; absent for one that only scans. */
+  readonly sha256: string | undefined
+  /** Page bytes by the median CPU time of a page. */
   readonly medianMBperS: number
-  readonly bestMBperS: number
-  readonly pages: number
+  readonly chunks: number
+  /** Version of a program that is its own runtime. */
+  readonly version: string | undefined
 }
 
 interface PageRun {
@@ -24,18 +27,34 @@ interface PageRun {
   readonly matches: number
 }
 
-const WARM_UP_SECONDS = 0.5
+interface Racer {
+  readonly subject: EngineSubject
+  readonly matches: number
+  readonly sha256: string | undefined
+  readonly version: string | undefined
+  /** Runs whole pages for so much CPU time; CPU milliseconds per page. */
+  turn(milliseconds: number): number | Promise<number>
+  close(): void
+}
 
-function makeRun(definition: EngineDefinition, engine: EngineName, page: Uint8Array): () => PageRun {
+const WARM_UP_MS = 500
+const TURN_MS = 25
+
+function cpuMs(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1_000
+}
+
+function makeRun({ engine, chunkBytes }: EngineSubject, rules: readonly BenchRule[], page: Uint8Array): () => PageRun {
   if (engine === 'dfa-loop') {
-    const replacer = compileDfaReplacer(definition.rules)
+    const replacer = compileDfaReplacer(rules)
     return () => replacer.replace(page)
   }
   if (engine === 'regexp-replace') {
-    const replacer = compileRegExpReplacer(definition.rules)
+    const replacer = compileRegExpReplacer(rules)
     return () => replacer.replace(page)
   }
-  const ruleSet = compileRuleSet(definition.rules)
+  const ruleSet = compileRuleSet(rules)
   const out = new Uint8Array(page.length * 2)
   return () => {
     let written = 0
@@ -46,8 +65,8 @@ function makeRun(definition: EngineDefinition, engine: EngineName, page: Uint8Ar
         return true
       },
     })
-    for (let at = 0; at < page.length; at += definition.chunkBytes) {
-      rewriter.write(page.subarray(at, Math.min(at + definition.chunkBytes, page.length)))
+    for (let at = 0; at < page.length; at += chunkBytes) {
+      rewriter.write(page.subarray(at, Math.min(at + chunkBytes, page.length)))
     }
     rewriter.end()
     let matches = 0
@@ -56,33 +75,77 @@ function makeRun(definition: EngineDefinition, engine: EngineName, page: Uint8Ar
   }
 }
 
-function measure(definition: EngineDefinition, engine: EngineName): EngineSample {
-  const page = htmlPage(definition.page, definition.page.bytes)
-  const run = makeRun(definition, engine, page)
-  const first = run()
-  const sha256 = createHash('sha256').update(first.output).digest('hex')
-  for (const until = performance.now() + WARM_UP_SECONDS * 1_000; performance.now() < until; ) run()
-  const times: number[] = []
-  for (const until = performance.now() + definition.secondsPerSample * 1_000; performance.now() < until; ) {
-    const started = performance.now()
-    const { matches } = run()
-    times.push(performance.now() - started)
-    if (matches !== first.matches) throw new Error(`${engine} made ${first.matches} replacements, then ${matches}`)
+async function makeRacer(
+  definition: EngineDefinition,
+  subject: EngineSubject,
+  page: Uint8Array,
+  hyperscan: string | undefined,
+): Promise<Racer | undefined> {
+  const rules = rulesOf(subject.rules ?? definition.rules)
+  if (subject.engine === 'hyperscan') {
+    if (hyperscan === undefined) return undefined
+    const scanner = await startHyperscan(hyperscan, rules, page, subject.chunkBytes)
+    const { matches, version } = scanner
+    return {
+      subject,
+      matches,
+      sha256: undefined,
+      version,
+      turn: (milliseconds) => scanner.scan(milliseconds),
+      close: () => scanner.close(),
+    }
   }
-  times.sort((a, b) => a - b)
-  const speed = (milliseconds: number): number => page.length / 1_000 / milliseconds
+  const run = makeRun(subject, rules, page)
+  const { output, matches } = run()
   return {
-    matches: first.matches,
-    sha256,
-    medianMBperS: speed(times[times.length >> 1]),
-    bestMBperS: speed(times[0]),
-    pages: times.length,
+    subject,
+    matches,
+    sha256: createHash('sha256').update(output).digest('hex'),
+    version: undefined,
+    turn(milliseconds) {
+      const started = cpuMs()
+      let now = started
+      let pages = 0
+      do {
+        const again = run()
+        if (again.matches !== matches) throw new Error(`${subject.name} made ${matches}, then ${again.matches}`)
+        pages++
+        now = cpuMs()
+      } while (now < started + milliseconds)
+      return (now - started) / pages
+    },
+    close: () => undefined,
   }
 }
 
-const [folder, name, engine] = process.argv.slice(2)
+async function measure(definition: EngineDefinition, hyperscan: string | undefined): Promise<EngineSample[]> {
+  const page = enginePage(definition)
+  const racers: Racer[] = []
+  for (const subject of definition.subjects) {
+    const racer = await makeRacer(definition, subject, page, hyperscan)
+    if (racer !== undefined) racers.push(racer)
+  }
+  for (const racer of racers) await racer.turn(WARM_UP_MS)
+  const times: number[][] = racers.map(() => [])
+  const turns = Math.max(1, Math.round((definition.secondsPerSample * 1_000) / TURN_MS))
+  for (let turn = 0; turn < turns; turn++) {
+    for (const [i, racer] of racers.entries()) times[i].push(await racer.turn(TURN_MS))
+  }
+  return racers.map(({ subject, matches, sha256, version, close }, i) => {
+    close()
+    times[i].sort((a, b) => a - b)
+    return {
+      subject: subject.name,
+      matches,
+      sha256,
+      version,
+      medianMBperS: page.length / 1_000 / times[i][times[i].length >> 1],
+      chunks: Math.ceil(page.length / subject.chunkBytes),
+    }
+  })
+}
+
+const [folder, name, hyperscan] = process.argv.slice(2)
 const definition = readDefinitions(folder).get(name)
 if (definition?.model !== 'engine') throw new Error(`${name} is no engine definition`)
-const known = definition.engines.find((candidate) => candidate === engine)
-if (known === undefined) throw new Error(`${engine} is none of ${definition.engines.join(', ')}`)
-process.stdout.write(`${JSON.stringify(measure(definition, known))}\n`)
+process.stdout.write(`${JSON.stringify(await measure(definition, hyperscan))}\n`)

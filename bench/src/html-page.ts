@@ -8,7 +8,7 @@ const WORDS = (
 const TAGS = ['div', 'p', 'span', 'li', 'td', 'section'] as const
 
 /**
- * An ASCII page of exactly `bytes` bytes. Filler has near misses in it (hosts and words that begin like the needles) but
+ * An ASCII page of exactly `bytes` bytes. Without needles it is filler alone. Filler has near misses in it (hosts and words that begin like the needles) but
  * no needle of the definitions.
  */
 export function htmlPage(definition: PageDefinition, bytes: number): Uint8Array {
@@ -16,7 +16,7 @@ export function htmlPage(definition: PageDefinition, bytes: number): Uint8Array 
   const parts: string[] = []
   let length = 0
   for (let i = 0; length < bytes; i++) {
-    const needle = definition.needles[i % definition.needles.length]
+    const needle = definition.needles.length === 0 ? '' : definition.needles[i % definition.needles.length]
     const stretch = `${needle}${filler(random, definition.matchEveryBytes - needle.length)}`
     parts.push(stretch)
     length += stretch.length

@@ -1,13 +1,18 @@
-/** `npm run bench -- NAME [--record] [--runtimes node,bun] [--samples N] [--data FILE]`; without a name, what there is. */
+/**
+ * `npm run bench -- NAME [--record] [--runtimes node,bun] [--samples N] [--data FILE]`; without a name, what there is. A
+ * name that ends in `-` stands for all that begin with it.
+ */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { runCompileBench } from './compile-bench.ts'
 import { readDefinitions, RUNTIMES, type Definition } from './definition.ts'
 import { runEngineBench } from './engine-bench.ts'
+import { goalTable } from './goals.ts'
 import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
-import { findRuntime } from './programs.ts'
+import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
-import { appendRecord, describeMachine, loadWarning, summarize } from './record.ts'
+import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const DEFINITIONS = join(ROOT, 'bench/definitions')
@@ -24,11 +29,14 @@ async function main(): Promise<number> {
   })
   const definitions = readDefinitions(DEFINITIONS)
   if (positionals.length === 0) {
-    process.stdout.write('npm run bench -- NAME, where NAME is one of\n')
+    process.stdout.write('npm run bench -- NAME, where NAME is one of these, or the beginning of several up to a -\n')
     for (const { name, what } of definitions.values()) process.stdout.write(`  ${name.padEnd(20)} ${what}\n`)
     return 0
   }
-  for (const name of positionals) {
+  const names = positionals.flatMap((name) =>
+    name.endsWith('-') ? [...definitions.keys()].filter((each) => each.startsWith(name)) : [name],
+  )
+  for (const name of names) {
     const found = definitions.get(name)
     if (found === undefined) {
       process.stderr.write(
@@ -64,18 +72,30 @@ async function run(definition: Definition, choices: Choices): Promise<void> {
   process.stdout.write(
     `bench: ${definition.name}: ${definition.what}\nbench: on ${describeMachine()}\n${loadWarning()}`,
   )
-  const results =
-    definition.model === 'engine'
-      ? runEngineBench(DEFINITIONS, definition, runtimes)
-      : definition.model === 'proxy'
-        ? await runProxyBench(ROOT, definition, runtimes)
-        : runMsgpackBench(ROOT, definition, runtimes, choices.data)
+  const results = await measure(definition, runtimes, choices.data)
   if (results.length === 0) return
   process.stdout.write(`\n${summarize(results)}`)
-  if (definition.model === 'msgpack') process.stdout.write(describeRatios(results))
+  process.stdout.write(definition.model === 'msgpack' ? describeRatios(results) : goalTable(definition, results))
   if (choices.record === true) {
     const name = choices.data === undefined ? definition.name : `${definition.name}-given`
     process.stdout.write(`bench: kept in ${appendRecord(join(ROOT, 'bench/record'), name, results)}\n`)
+  }
+}
+
+async function measure(
+  definition: Definition,
+  runtimes: readonly Runtime[],
+  data: string | undefined,
+): Promise<Result[]> {
+  switch (definition.model) {
+    case 'engine':
+      return runEngineBench(ROOT, DEFINITIONS, definition, runtimes)
+    case 'compile':
+      return runCompileBench(DEFINITIONS, definition, runtimes)
+    case 'proxy':
+      return runProxyBench(ROOT, definition, runtimes)
+    case 'msgpack':
+      return runMsgpackBench(ROOT, definition, runtimes, data)
   }
 }
 
