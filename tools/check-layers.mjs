@@ -12,6 +12,8 @@ const LAYERS = /** @type {Readonly<Record<string, readonly string[] | undefined>
   'packages/http': ['packages/bytes'],
   'packages/events': ['packages/http'],
   'packages/msgpack': ['packages/bytes'],
+  'packages/evtx': [],
+  'packages/sigma': ['packages/regex'],
   'packages/net': [],
   'packages/config': [],
   'packages/proxy': ['packages/rewrite', 'packages/http', 'packages/net', 'packages/events'],
@@ -28,6 +30,8 @@ const NEUTRAL = [
   'packages/http',
   'packages/events',
   'packages/msgpack',
+  'packages/evtx',
+  'packages/sigma',
 ]
 
 /** Sockets, streams and codings belong to `net`; the applications and tests around the product make their own. */
