@@ -52,6 +52,7 @@ export type TimeoutName =
   | 'upstreamHeadersMs'
   | 'upstreamBodyMs'
   | 'upstreamIdleMs'
+  | 'tunnelIdleMs'
   | 'drainMs'
 
 export type Timeouts = Readonly<Partial<Record<TimeoutName, number>>>
@@ -65,6 +66,7 @@ export interface RequestLimits {
 
 export interface Limits {
   readonly maxConnections?: number
+  readonly maxTunnels?: number
   readonly maxDecodedBytes?: number
   readonly request?: RequestLimits
   readonly response?: Omit<RequestLimits, 'maxTargetBytes'>
@@ -254,6 +256,9 @@ const timeoutsSchema: z.ZodType<Timeouts> = z
     upstreamIdleMs: milliseconds
       .exactOptional()
       .describe('How long an upstream connection is kept for later requests.'),
+    tunnelIdleMs: milliseconds
+      .exactOptional()
+      .describe('How long nothing may move in a WebSocket connection, either way; then it is closed.'),
     drainMs: milliseconds.exactOptional().describe('How long exchanges under way may go on after SIGTERM or SIGINT.'),
   })
   .describe('How long things may take, in milliseconds.')
@@ -270,6 +275,12 @@ const limitsSchema: z.ZodType<Limits> = z
       .max(1_000_000)
       .exactOptional()
       .describe('Client connections per address; one more is closed at once.'),
+    maxTunnels: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .exactOptional()
+      .describe('WebSocket connections, which do not count against `maxConnections` of an upstream; one more is 503.'),
     maxDecodedBytes: bytes
       .exactOptional()
       .describe('Bytes that one compressed response may unpack to; beyond it the response is broken off.'),

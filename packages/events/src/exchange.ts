@@ -17,6 +17,8 @@ export type ExchangeOutcome =
   /** The upstream's message was refused, or ended early. */
   | 'upstream-invalid'
   | 'upstream-aborted'
+  /** Nothing moved in a tunnel for as long as one may be idle. */
+  | 'tunnel-timeout'
   /** `overflow: abort`, or a body that does not decode: broken off visibly. */
   | 'rewrite-aborted'
   /** A fault of ours. */
@@ -65,7 +67,7 @@ export interface ExchangeEvent {
   /** Octets on the client's connection, heads and framing included; of a request not read to its end, those read. */
   readonly clientInBytes: number
   readonly clientOutBytes: number
-  /** Body octets on the upstream's connection, without framing. */
+  /** Body octets on the upstream's connection, without framing; of a tunnel, all octets after the heads. */
   readonly upstreamOutBytes: number
   readonly upstreamInBytes: number
   readonly outcome: ExchangeOutcome

@@ -259,6 +259,16 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     return octets.length
   }
 
+  giveAway(): readonly Uint8Array[] {
+    const early: Uint8Array[] = []
+    for (let octets = this.#pending.take(); octets !== undefined; octets = this.#pending.take()) early.push(octets)
+    this.#closing = true
+    this.#wait('nothing', 0)
+    this.#overrunTimer?.disarm()
+    this.connection.resume()
+    return early
+  }
+
   breakOff(): void {
     // An end that the client cannot tell from a good one must be a reset.
     if (this.output.endsByClose) this.connection.reset()

@@ -16,6 +16,7 @@ import {
 import { decide, type GateDecision } from '@prexy/http/gate'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
+import { answersUpgrade, askedUpgrade } from '@prexy/http/upgrade'
 import { upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
 import type { AnswerInit } from './answer.ts'
@@ -26,6 +27,7 @@ import { requestVariables } from './request-variables.ts'
 import type { OutputFraming, ResponseOutput } from './response-output.ts'
 import { RewriteBody, type RewriteBodyHost } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
+import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-pool.ts'
 
@@ -45,6 +47,8 @@ export interface ExchangeClient {
   onUpstreamWait(): void
   /** The client takes nothing at the moment, or does so again. */
   waitForWrite(stalled: boolean): void
+  /** Gives the connection away for another protocol; returns what was read of it and not parsed. */
+  giveAway(): readonly Uint8Array[]
   /** The response cannot be completed: the client must see that it is broken. */
   breakOff(): void
   /** Nothing of the exchange is left. `reusable`: whether the response let the connection live. */
@@ -58,7 +62,7 @@ const NO_BODY: OutputFraming = { kind: 'none' }
 const CHUNKED: OutputFraming = { kind: 'chunked' }
 const CLOSE: OutputFraming = { kind: 'close' }
 
-export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
+export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, TunnelHost {
   readonly id: number
   readonly request: RequestHead
   readonly #client: ExchangeClient
@@ -76,6 +80,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #waiting = false
   #retried = false
   #requestEnded = false
+  /** The protocol that the upstream is asked to change to. */
+  #upgrade: string | undefined = undefined
+  #tunnel: Tunnel | undefined = undefined
   #body: RewriteBody | undefined = undefined
   #treatment: BodyTreatment | undefined = undefined
   #decision: GateDecision | undefined = undefined
@@ -139,11 +146,18 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
     const { pool } = route
+    if (request.upgrade !== undefined) {
+      this.#upgrade = askedUpgrade(request)
+      if (this.#upgrade !== undefined && ++runtime.upgrades > runtime.limits.maxTunnels) {
+        return this.#answer(new ProxyError('E_UPSTREAM_BUSY', { detail: 'maxTunnels was met' }))
+      }
+    }
     editRequestFields(forwarded.fields, request, {
       host: route.preserveHost ? (request.authority ?? pool.authority) : pool.authority,
       pseudonym: runtime.pseudonym,
       clientAddress: this.#client.remoteAddress,
       keepAlive: pool.keepsAlive,
+      upgrade: this.#upgrade,
     })
     this.#upstreamName = pool.authority
     this.#requestHead = encodeRequestHead(request.method, request.path, forwarded.fields)
@@ -172,7 +186,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #attach(upstream: UpstreamConnection): void {
     this.#upstream = upstream
     this.#phase('upstream-selected')
-    upstream.assign(this, this.request.method)
+    upstream.assign(this, this.request.method, this.#upgrade !== undefined)
     const head = this.#requestHead
     if (head === undefined) return
     upstream.requestDone = this.#requestEnded
@@ -233,6 +247,71 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     // RFC 9110 §15.2: a 1.0 client knows no interim responses.
     if (this.request.minorVersion === 0) return
     this.#client.output.interim(head.status, endToEndFields(head.fields))
+  }
+
+  onUpgrade(upstream: UpstreamConnection, head: ResponseHead, rest: Uint8Array): boolean {
+    const runtime = this.#runtime
+    const client = this.#client
+    if (this.#done || this.#upgrade === undefined) {
+      upstream.abort()
+      return false
+    }
+    this.#respondedAt = performance.now()
+    if (!answersUpgrade(head, this.#upgrade)) {
+      const detail = 'a 101 that does not answer what was asked'
+      this.#failUpstream(new ProxyError('E_UPSTREAM_INVALID', { detail }))
+      return false
+    }
+    if (client.lastRequest) {
+      // What the client sent ahead of the 101 is lost in part.
+      const detail = 'more than maxPipelinedBytes came before the 101'
+      this.#failUpstream(new ProxyError('E_REQUEST_INVALID', { detail }))
+      return false
+    }
+    this.#status = 101
+    this.#treatment = { kind: 'passed', reason: 'upgrade' }
+    this.#phase('response-head')
+    client.output.interim(101, [...endToEndFields(head.fields), 'Connection', 'Upgrade', 'Upgrade', this.#upgrade])
+    const early = client.giveAway()
+    const tunnel = new Tunnel({
+      client: client.connection,
+      upstream: upstream.connection,
+      host: this,
+      wheel: runtime.wheel,
+      idleMs: runtime.timeouts.tunnelIdleMs,
+      lingerMs: runtime.timeouts.clientLingerMs,
+    })
+    this.#tunnel = tunnel
+    this.#upstream = undefined
+    this.#phase('tunnel')
+    for (const octets of early) tunnel.push('client', octets)
+    tunnel.push('upstream', rest)
+    return client.connection.unsentBytes > 0
+  }
+
+  onTunnelled(from: 'client' | 'upstream', bytes: number): void {
+    if (from === 'client') {
+      this.clientInBytes += bytes
+      this.#upstreamOutBytes += bytes
+    } else {
+      this.#upstreamInBytes += bytes
+    }
+  }
+
+  onTunnelEnd(end: TunnelEnd, cause: Error | undefined): void {
+    switch (end) {
+      case 'completed':
+        return this.#end('completed')
+      case 'idle':
+        this.#detail = 'tunnelIdleMs passed'
+        return this.#end('tunnel-timeout')
+      case 'client-lost':
+        this.#detail = cause?.message ?? 'the client closed the connection'
+        return this.#end('client-aborted')
+      case 'upstream-lost':
+        this.#detail = cause?.message ?? 'the upstream closed the connection'
+        return this.#end('upstream-aborted')
+    }
   }
 
   onResponseHead(head: ResponseHead): void {
@@ -472,6 +551,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     const { outcome } = PROXY_ERROR_CODES[error.code]
     if (outcome === 'client-aborted') this.#phase('client-aborted')
     this.#detail = error.detail
+    this.#tunnel?.close()
     this.#client.output.discard()
     this.#end(outcome)
   }
@@ -487,6 +567,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
   #end(outcome: ExchangeOutcome): void {
     if (this.#done) return
     this.#done = true
+    if (this.#upgrade !== undefined) this.#runtime.upgrades--
     this.#upstream?.abort()
     this.#upstream = undefined
     this.#stopWaiting()
@@ -543,7 +624,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
         route: this.#route?.name,
         upstream: this.#upstreamName,
         clientInBytes: this.clientInBytes,
-        clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes,
+        clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,
         upstreamOutBytes: this.#upstreamOutBytes,
         upstreamInBytes: this.#upstreamInBytes,
         outcome,
@@ -560,6 +641,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost {
     const decision = this.#decision
     if (body === undefined || decision?.action !== 'rewrite') return this.#treatment
     return { kind: 'rewritten', decode: decision.decode, encode: decision.encode, stats: body.stats }
+  }
+
+  get #tunnelOutBytes(): number {
+    return this.#tunnel === undefined ? 0 : this.#upstreamInBytes
   }
 
   #microseconds(at: number | undefined): number | undefined {

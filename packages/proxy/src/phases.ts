@@ -9,6 +9,7 @@
  *                                                                                            ▼
  *                    end ◄─ response-sent ◄─ response-end ◄─ response-body ◄─ response-head ─┘
  *
+ * After a 101, `response-head` is followed by `tunnel`, and that by `end`.
  * On a new connection `request-sent` may come before `upstream-connected`: what is written waits inside it.
  * `answered` (an answer of our own), `client-aborted` and `upstream-failed` may come at any point and lead to `end`.
  */
@@ -31,6 +32,8 @@ export type Phase =
   | 'response-head'
   /** The first octets of a response body came. */
   | 'response-body'
+  /** The upstream changed the protocol: octets go both ways until `end`. */
+  | 'tunnel'
   /** The upstream's response is complete. */
   | 'response-end'
   /** The last octet of the response was given to the client's connection. */

@@ -82,6 +82,8 @@ export interface ProxyTimeouts {
   readonly upstreamBodyMs: number
   /** A kept connection is closed after this, sooner than common origins do (Node: 5 s). */
   readonly upstreamIdleMs: number
+  /** Nothing moves in a tunnel (WebSocket), either way; then both connections are closed. */
+  readonly tunnelIdleMs: number
 }
 
 export const DEFAULT_TIMEOUTS: ProxyTimeouts = {
@@ -96,6 +98,7 @@ export const DEFAULT_TIMEOUTS: ProxyTimeouts = {
   upstreamHeadersMs: 60_000,
   upstreamBodyMs: 300_000,
   upstreamIdleMs: 4_000,
+  tunnelIdleMs: 600_000,
 }
 
 export interface ProxyLimits {
@@ -109,6 +112,11 @@ export interface ProxyLimits {
    * ones are dropped and the connection closes after its response. Default 65,536.
    */
   readonly maxPipelinedBytes: number
+  /**
+   * Tunnels (WebSocket), and requests that ask for one; then 503. They do not count against an upstream's
+   * `maxConnections`. Default 10,000.
+   */
+  readonly maxTunnels: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
 }
@@ -118,6 +126,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   response: {},
   maxConnections: 20_000,
   maxPipelinedBytes: 65_536,
+  maxTunnels: 10_000,
   maxDecodedBytes: 16 * 2 ** 30,
 }
 

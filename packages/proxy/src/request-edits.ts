@@ -46,6 +46,8 @@ export interface RequestEdits {
   readonly clientAddress: string | undefined
   /** False asks the upstream to close the connection after its response. */
   readonly keepAlive: boolean
+  /** The protocol that the upstream is asked to change to. */
+  readonly upgrade: string | undefined
 }
 
 /**
@@ -77,7 +79,8 @@ export function editRequestFields(fields: string[], request: RequestHead, edits:
   }
   if (request.body.kind === 'length') fields.push('Content-Length', String(request.body.bytes))
   else if (request.body.kind === 'chunked') fields.push('Transfer-Encoding', 'chunked')
-  if (!edits.keepAlive) fields.push('Connection', 'close')
+  if (edits.upgrade !== undefined) fields.push('Connection', 'Upgrade', 'Upgrade', edits.upgrade)
+  else if (!edits.keepAlive) fields.push('Connection', 'close')
 }
 
 /** Methods that may be sent again when their outcome is unknown (RFC 9110 §9.2.2). */

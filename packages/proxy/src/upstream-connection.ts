@@ -12,6 +12,11 @@ export interface UpstreamUser {
   onUpstreamConnect(): void
   onInterim(head: ResponseHead): void
   onResponseHead(head: ResponseHead): void
+  /**
+   * The upstream changed the protocol, as it was asked to. From here on the connection is the user's, who puts a handler
+   * of its own on it. `rest` are octets behind the head. Returns true when they are in use.
+   */
+  onUpgrade(upstream: UpstreamConnection, head: ResponseHead, rest: Uint8Array): boolean
   /** Body octets, a view of the chunk read. Returns false when reading should pause. */
   onResponseData(data: Uint8Array): boolean
   /** The response is complete; the connection has gone back to its pool. */
@@ -26,6 +31,8 @@ export interface UpstreamUser {
 
 /** Where a connection goes when it is free or lost. */
 export interface UpstreamHome {
+  /** It never comes back: it was given away for another protocol. */
+  onUpstreamUpgraded(upstream: UpstreamConnection): void
   onUpstreamFree(upstream: UpstreamConnection): void
   onUpstreamClosed(upstream: UpstreamConnection): void
 }
@@ -62,6 +69,7 @@ export class UpstreamConnection implements ConnectHandler {
   /** Octets read but not parsed yet, because the user paused. */
   #rest: Uint8Array = NO_OCTETS
   #ended = false
+  #upgraded = false
   #failure: ProxyError | undefined = undefined
   #closed = false
   /** An octet of the current response has come. */
@@ -93,11 +101,11 @@ export class UpstreamConnection implements ConnectHandler {
   }
 
   /** Begins a request of this user; its head and body go to `connection`. */
-  assign(user: UpstreamUser, method: string): void {
+  assign(user: UpstreamUser, method: string, upgradeAsked: boolean): void {
     this.#user = user
     this.responseBegun = false
     this.#headDone = false
-    this.#parser.expect(method, false)
+    this.#parser.expect(method, upgradeAsked)
     if (this.#connected) this.#wait('headers', this.#timeouts.upstreamHeadersMs)
   }
 
@@ -202,6 +210,7 @@ export class UpstreamConnection implements ConnectHandler {
         break
       }
       if (event === 'head') {
+        if (parser.head.body.kind === 'tunnel') return this.#upgrade(user, chunk.subarray(at))
         this.#headDone = true
         this.#keepAlive = parser.head.keepAlive
         user.onResponseHead(parser.head)
@@ -216,6 +225,18 @@ export class UpstreamConnection implements ConnectHandler {
     this.#reading = false
     if (user.onUpstreamChunkEnd()) kept = true
     if (this.#user === user && this.#headDone && !this.#held) this.#wait('body', this.#timeouts.upstreamBodyMs)
+    return kept
+  }
+
+  /** Gives the connection away. What comes from now on is not HTTP. */
+  #upgrade(user: UpstreamUser, rest: Uint8Array): boolean {
+    this.#reading = false
+    this.#user = undefined
+    this.#keepAlive = false
+    this.#upgraded = true
+    this.#timer.disarm()
+    const kept = user.onUpgrade(this, this.#parser.head, rest)
+    this.#home.onUpstreamUpgraded(this)
     return kept
   }
 
@@ -252,6 +273,11 @@ export class UpstreamConnection implements ConnectHandler {
   }
 
   #onEof(): void {
+    if (this.#upgraded) {
+      // The end came while reading was paused, ahead of what made another its handler.
+      if (this.connection.handler !== this) this.connection.handler.onEnd()
+      return
+    }
     const user = this.#user
     if (user === undefined) {
       this.close()

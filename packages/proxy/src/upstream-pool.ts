@@ -41,7 +41,7 @@ export class UpstreamPool implements UpstreamHome {
   readonly #idle: UpstreamConnection[] = []
   readonly #settling = new Set<UpstreamConnection>()
   readonly #all = new Set<UpstreamConnection>()
-  /** Those of `#all` that are being closed to make room and do not count against `maxConnections`. */
+  /** Those of `#all` that are being closed to make room, or are tunnels: they do not count against `maxConnections`. */
   readonly #retired = new Set<UpstreamConnection>()
   /** In the order in which they came; whether they want a connection that served nobody. */
   readonly #waiting = new Map<PoolClient, boolean>()
@@ -172,6 +172,18 @@ export class UpstreamPool implements UpstreamHome {
     const at = this.#idle.indexOf(upstream)
     if (at !== -1) this.#idle.splice(at, 1)
     if (this.#all.size === 0) for (const resolve of this.#emptied) resolve()
+    this.#fillRoom()
+  }
+
+  onUpstreamUpgraded(upstream: UpstreamConnection): void {
+    // One that is closed already no longer counts.
+    if (!this.#all.has(upstream)) return
+    this.#retired.add(upstream)
+    this.#fillRoom()
+  }
+
+  /** A connection less: who waits longest may open one. */
+  #fillRoom(): void {
     if (this.#isFull) return
     for (const client of this.#waiting.keys()) {
       this.#waiting.delete(client)

@@ -28,6 +28,12 @@ it.each([
 ])('%s with Max-Forwards: %s goes on as %s', (method, value, expected) => {
   const request = head(method, value)
   const fields = request.fields.slice()
-  editRequestFields(fields, request, { host: 'b', pseudonym: 'p', clientAddress: undefined, keepAlive: true })
+  editRequestFields(fields, request, {
+    host: 'b',
+    pseudonym: 'p',
+    clientAddress: undefined,
+    keepAlive: true,
+    upgrade: undefined,
+  })
   expect(hasArrived(request) ? 'arrived' : fieldValue(fields, 'max-forwards')).toBe(expected)
 })

@@ -162,6 +162,7 @@ it('stop waits also for a connection that was closed to make room for a new one'
       const user: UpstreamUser = {
         onUpstreamConnect: () => {},
         onInterim: () => {},
+        onUpgrade: () => false,
         onResponseHead: () => {},
         onResponseData: () => true,
         onResponseEnd: () => resolve(),
@@ -169,7 +170,7 @@ it('stop waits also for a connection that was closed to make room for a new one'
         onUpstreamDrain: () => {},
         onUpstreamError: reject,
       }
-      upstream.assign(user, 'GET')
+      upstream.assign(user, 'GET', false)
       upstream.connection.write(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
     })
   await serve(false)
