@@ -1,0 +1,31 @@
+/** Arrays repeat the element that they stand in, [MS-EVEN6] §3.1.4.7.5. */
+import type { RecordContent } from './content.ts'
+import type { ElementNode } from './nodes.ts'
+import { ARRAY_FLAG } from './value-types.ts'
+import { arrayItems } from './values.ts'
+
+/** One item in place of the array in a slot, while the element around it is written. */
+export interface Repeat {
+  readonly slot: number
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * The items that an element is written for, one time each; undefined when it is written once as it is. The first array of
+ * more than one item counts; others in the same element are values with commas.
+ */
+export function repeatsOf(content: RecordContent, element: ElementNode, instance: number): Repeat[] | undefined {
+  const bytes = content.chunk?.bytes
+  if (bytes === undefined) return undefined
+  for (const { index } of element.slots) {
+    const slot = content.slot(instance, index)
+    if (slot < 0 || content.slotType[slot] < ARRAY_FLAG) continue
+    const items = arrayItems(bytes, content.slotType[slot], content.slotStart[slot], content.slotEnd[slot])
+    if (items.length <= 2) continue
+    const repeats: Repeat[] = []
+    for (let i = 0; i < items.length; i += 2) repeats.push({ slot, start: items[i], end: items[i + 1] })
+    return repeats
+  }
+  return undefined
+}

@@ -1,0 +1,97 @@
+/** The fields of one record without its XML: what an engine reads that asks for few of them, of many records. */
+import type { RecordContent } from './content.ts'
+import { NOT_A_PLAIN_SLOT, type FieldSource, type Shape } from './shape.ts'
+import { STRING_TYPE } from './value-types.ts'
+import { isEmptyValue, type Scalar, type ValueReader } from './values.ts'
+
+/**
+ * Fields by their number in {@link FieldRow.shape}. Values are decoded when asked for and not kept. A row belongs to its
+ * decoder and shows the record that was read last.
+ */
+export class FieldRow {
+  shape: Shape
+  readonly #values: ValueReader
+  readonly #content: RecordContent
+  readonly #ownValues: readonly Scalar[]
+
+  constructor(shape: Shape, content: RecordContent, ownValues: readonly Scalar[], values: ValueReader) {
+    this.shape = shape
+    this.#content = content
+    this.#ownValues = ownValues
+    this.#values = values
+  }
+
+  get length(): number {
+    return this.shape.plans.length
+  }
+
+  /** The value as text, or undefined when the record has none there. */
+  text(field: number): string | undefined {
+    const value = this.scalar(field)
+    return value === undefined || typeof value === 'string' ? value : String(value)
+  }
+
+  /** The value: integers and booleans as such, all else as text. Undefined when the record has none there. */
+  scalar(field: number): Scalar | undefined {
+    const { shape } = this
+    const instance = shape.slotInstance[field]
+    if (instance === NOT_A_PLAIN_SLOT) {
+      const plan = shape.plans[field]
+      const value = this.#read(plan.source)
+      return value === undefined || value === '' ? (plan.isEmptyText ? '' : undefined) : value
+    }
+    const value = this.#readSlot(instance, shape.slotIndex[field])
+    if (value !== undefined) return value
+    return shape.plans[field].isEmptyText ? '' : undefined
+  }
+
+  /**
+   * Where the UTF-16LE text of a field is in {@link FieldRow.bytes}, as `start * 65,536 + end`; -1 for a field that is not
+   * one string as it stands. For engines that look at the bytes before they want a string.
+   */
+  utf16Range(field: number): number {
+    const instance = this.shape.slotInstance[field]
+    if (instance === NOT_A_PLAIN_SLOT) return -1
+    const content = this.#content
+    const slot = content.slot(instance, this.shape.slotIndex[field])
+    if (slot < 0 || content.slotType[slot] !== STRING_TYPE) return -1
+    return content.slotStart[slot] * 65_536 + content.slotEnd[slot]
+  }
+
+  /** The chunk that the record is in; at most 64 KiB. */
+  get bytes(): Uint8Array {
+    const { chunk } = this.#content
+    if (chunk === undefined) throw new Error('no record was read')
+    return chunk.bytes
+  }
+
+  #read(source: FieldSource): Scalar | undefined {
+    switch (source.kind) {
+      case 'constant':
+        return source.text
+      case 'own':
+        return this.#ownValues[source.number]
+      case 'slot':
+        return this.#readSlot(source.instance, source.index)
+      case 'joined': {
+        let text: string | undefined
+        for (const part of source.parts) {
+          const value = this.#read(part)
+          if (value !== undefined) text = (text ?? '') + String(value)
+        }
+        return text
+      }
+    }
+  }
+
+  #readSlot(instance: number, index: number): Scalar | undefined {
+    const content = this.#content
+    const slot = content.slot(instance, index)
+    if (slot < 0) return undefined
+    const type = content.slotType[slot]
+    const start = content.slotStart[slot]
+    const end = content.slotEnd[slot]
+    const { bytes } = this
+    return isEmptyValue(bytes, type, start, end) ? undefined : this.#values.scalar(bytes, type, start, end)
+  }
+}

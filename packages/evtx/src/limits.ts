@@ -1,0 +1,30 @@
+/** What a file may cost, whatever it claims. Each limit is met by counting the record it stopped, never by an exception. */
+export interface EvtxLimits {
+  /** Elements inside each other in one record, through all templates and fragments. Default 256. */
+  readonly maxElementDepth: number
+  /** Fragments and templates inside each other in one record. Default 32. */
+  readonly maxFragmentDepth: number
+  /** Characters and nodes that one record may render to; a template can repeat a long value. Default 4,194,304. */
+  readonly maxRenderedUnits: number
+  /** Bytes of template definitions parsed in one chunk; no honest chunk holds more than itself. Default 262,144. */
+  readonly maxTemplateBytesPerChunk: number
+  /** Templates kept from chunk to chunk. Beyond, all are forgotten and parsed again. Default 4,096. */
+  readonly maxTemplates: number
+  /** Shapes kept for the fields view. Beyond, all are forgotten and get new numbers. Default 4,096. */
+  readonly maxShapes: number
+  /** Problems kept with their reasons; all are counted. Default 1,000. */
+  readonly maxProblems: number
+  /** Carved records remembered to leave out their copies. Beyond, copies are given. Default 1,000,000. */
+  readonly maxRememberedRecords: number
+}
+
+export const DEFAULT_LIMITS: EvtxLimits = {
+  maxElementDepth: 256,
+  maxFragmentDepth: 32,
+  maxRenderedUnits: 4_194_304,
+  maxTemplateBytesPerChunk: 262_144,
+  maxTemplates: 4_096,
+  maxShapes: 4_096,
+  maxProblems: 1_000,
+  maxRememberedRecords: 1_000_000,
+}

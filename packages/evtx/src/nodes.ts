@@ -1,0 +1,117 @@
+/** A fragment of binary XML as a tree. Trees of templates live as long as the decoder and are never changed. */
+
+export const ELEMENT = 0
+export const TEXT = 1
+export const CDATA = 2
+/** A value of another type than text, written into the fragment itself. */
+export const LITERAL = 3
+export const SLOT = 4
+export const CHARACTER = 5
+export const ENTITY = 6
+export const INSTRUCTION = 7
+/** A template with its values. Not in templates themselves. */
+export const INSTANCE = 8
+
+export interface ElementNode {
+  readonly kind: typeof ELEMENT
+  readonly name: string
+  readonly attributes: readonly AttributeNode[]
+  readonly children: readonly Node[]
+  /** Slots that stand in the element itself, in an attribute or between its children. */
+  readonly slots: readonly SlotNode[]
+}
+
+export interface AttributeNode {
+  readonly name: string
+  readonly parts: readonly Node[]
+}
+
+export interface TextNode {
+  readonly kind: typeof TEXT | typeof CDATA
+  readonly text: string
+}
+
+export interface LiteralNode {
+  readonly kind: typeof LITERAL
+  readonly type: number
+  readonly bytes: Uint8Array
+}
+
+export interface SlotNode {
+  readonly kind: typeof SLOT
+  readonly index: number
+  /** Without a value, the attribute around it is left out. */
+  readonly optional: boolean
+}
+
+export interface CharacterNode {
+  readonly kind: typeof CHARACTER
+  readonly code: number
+}
+
+export interface EntityNode {
+  readonly kind: typeof ENTITY
+  readonly name: string
+}
+
+export interface InstructionNode {
+  readonly kind: typeof INSTRUCTION
+  readonly target: string
+  readonly data: string
+}
+
+export interface InstanceNode {
+  readonly kind: typeof INSTANCE
+  /** Its number among the instances of the record. */
+  readonly instance: number
+}
+
+export type Node =
+  | ElementNode
+  | TextNode
+  | LiteralNode
+  | SlotNode
+  | CharacterNode
+  | EntityNode
+  | InstructionNode
+  | InstanceNode
+
+/** A definition that records of all chunks refer to. */
+export interface Template {
+  /** Never given twice by a decoder. */
+  readonly id: number
+  readonly nodes: readonly Node[]
+  /** Elements inside each other. */
+  readonly depth: number
+  /** A `<Data>` is named by a value, so that the names of fields differ from record to record. */
+  readonly hasNamesInSlots: boolean
+}
+
+/** Whether some `<Data>` takes its name from a value. */
+export function hasNamesInSlots(nodes: readonly Node[]): boolean {
+  return nodes.some(
+    (node) =>
+      node.kind === ELEMENT &&
+      ((node.name === 'Data' &&
+        node.attributes.some(({ name, parts }) => name === 'Name' && parts.some(({ kind }) => kind === SLOT))) ||
+        hasNamesInSlots(node.children)),
+  )
+}
+
+/** What the five names of XML stand for; others are not defined in an event. */
+export function entityText(name: string): string | undefined {
+  switch (name) {
+    case 'amp':
+      return '&'
+    case 'lt':
+      return '<'
+    case 'gt':
+      return '>'
+    case 'quot':
+      return '"'
+    case 'apos':
+      return "'"
+    default:
+      return undefined
+  }
+}
