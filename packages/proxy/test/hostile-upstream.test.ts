@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { gzipSync } from 'node:zlib'
 import type { OriginConnection } from '@prexy/testing/raw-origin'
 import { expect, it } from 'vitest'
@@ -22,6 +21,7 @@ interface Kind {
 }
 
 const OK = 'HTTP/1.1 200 OK\r\n'
+const CHUNKED = `${OK}Transfer-Encoding: chunked\r\n\r\n`
 const lines = (count: number): string => Array.from({ length: count }, (_, i) => `X-${i}: y\r\n`).join('')
 const drip = (piece: string, count: number) => async (connection: OriginConnection) => {
   for (let i = 0; i < count && !connection.socket.destroyed; i++) await connection.send(piece)
@@ -184,6 +184,152 @@ const kinds: readonly Kind[] = [
     body: 'x'.repeat(5_000),
     reused: true,
   },
+  {
+    name: 'no reason and no space',
+    send: 'HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nok',
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  { name: 'two spaces before the status', send: 'HTTP/1.1  200 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'a tab before the status', send: 'HTTP/1.1\t200 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'a tab behind the status', send: 'HTTP/1.1 200\tOK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'a status with a sign', send: 'HTTP/1.1 +20 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'a status of four digits', send: 'HTTP/1.1 2000 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'a status of 000', send: 'HTTP/1.1 000 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'a lower-case version', send: 'http/1.1 200 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'HTTP/3.0', send: 'HTTP/3.0 200 OK\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'HTTP/0.9', send: '<html>hello</html>\r\n', ending: 'end', sees: [502] },
+  { name: 'TLS', send: Buffer.from([21, 3, 1, 0, 2, 2, 70]), sees: [502] },
+  { name: 'HTTP/2 frames', send: Buffer.from([0, 0, 6, 4, 0, 0, 0, 0, 0, 0, 4, 0, 0, 255, 255]), sees: [502] },
+  { name: 'an empty line before the status line', send: `\r\n${OK}Content-Length: 0\r\n\r\n`, sees: [502] },
+  { name: 'octets of an older response before it', send: `k${OK}Content-Length: 0\r\n\r\n`, sees: [502] },
+  { name: 'a request', send: 'GET / HTTP/1.1\r\nHost: a\r\n\r\n', sees: [502] },
+  { name: 'NUL in the status line', send: 'HTTP/1.1 200 O\0K\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  { name: 'an empty name', send: `${OK}: a\r\nContent-Length: 0\r\n\r\n`, sees: [502] },
+  { name: 'a name above US-ASCII', send: `${OK}X\xe9: a\r\nContent-Length: 0\r\n\r\n`, sees: [502] },
+  { name: 'a name with a space', send: `${OK}X Y: a\r\nContent-Length: 0\r\n\r\n`, sees: [502] },
+  { name: 'a space before the first field', send: `${OK} X: a\r\nContent-Length: 0\r\n\r\n`, sees: [502] },
+  {
+    name: 'a value above US-ASCII',
+    send: `${OK}X: \xe9\r\nContent-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  { name: 'an empty length', send: `${OK}Content-Length:\r\n\r\nok`, sees: [502] },
+  { name: 'a hexadecimal length', send: `${OK}Content-Length: 0x2\r\n\r\nok`, sees: [502] },
+  { name: 'a length with a fraction', send: `${OK}Content-Length: 2.0\r\n\r\nok`, sees: [502] },
+  {
+    name: 'a length with zeros before it',
+    send: `${OK}Content-Length: 002\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  { name: 'a negative length of a 304', send: 'HTTP/1.1 304 X\r\nContent-Length: -2\r\n\r\n', sees: [502] },
+  {
+    name: 'chunked in HTTP/1.0',
+    send: 'HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
+    sees: [502],
+  },
+  { name: 'chunked in quotes', send: `${OK}Transfer-Encoding: "chunked"\r\n\r\n0\r\n\r\n`, sees: [502] },
+  {
+    name: 'two lines of chunked',
+    send: `${OK}${'Transfer-Encoding: chunked\r\n'.repeat(2)}\r\n0\r\n\r\n`,
+    sees: [502],
+  },
+  { name: 'an empty transfer coding', send: `${OK}Transfer-Encoding:\r\n\r\nok`, ending: 'end', sees: [502] },
+  { name: 'a chunk size behind a space', send: `${CHUNKED} 2\r\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a chunk size before a space', send: `${CHUNKED}2 \r\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a chunk size with 0x', send: `${CHUNKED}0x2\r\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a chunk size that a LF ends', send: `${CHUNKED}2\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a chunk that a LF ends', send: `${CHUNKED}2\r\nok\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a last chunk that LF LF ends', send: `${CHUNKED}2\r\nok\r\n0\n\n`, sees: ['broken', 502] },
+  { name: 'a chunk extension with LF', send: `${CHUNKED}2;\nx\r\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a chunk extension with an open quote', send: `${CHUNKED}2;a="\r\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'chunks of 2^53', send: `${CHUNKED}20000000000000\r\nok\r\n0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a trailer with NUL', send: `${CHUNKED}2\r\nok\r\n0\r\nX: \0\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a trailer that folds', send: `${CHUNKED}2\r\nok\r\n0\r\nX: a\r\n b\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a trailer without colon', send: `${CHUNKED}2\r\nok\r\n0\r\nnonsense\r\n\r\n`, sees: ['broken', 502] },
+  { name: 'a response for a trailer', send: `${CHUNKED}2\r\nok\r\n0\r\n${OK}\r\n`, sees: ['broken', 502] },
+  { name: '65 trailers', send: `${CHUNKED}2\r\nok\r\n0\r\n${lines(65)}\r\n`, sees: ['broken', 502] },
+  {
+    name: '100 with a body',
+    send: `HTTP/1.1 100 Continue\r\nContent-Length: 2\r\n\r\nok${OK}Content-Length: 0\r\n\r\n`,
+    sees: [502],
+  },
+  { name: '100, and nothing more', send: 'HTTP/1.1 100 Continue\r\n\r\n', ending: 'end', sees: [502] },
+  { name: '103, and a reset', send: 'HTTP/1.1 103 Early Hints\r\n\r\n', ending: 'reset', sees: [502] },
+  {
+    name: 'an interim status nobody knows',
+    send: `HTTP/1.1 199 What\r\n\r\n${OK}Content-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  {
+    name: '16 interim responses',
+    send: `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(16)}${OK}Content-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  {
+    name: '17 interim responses',
+    send: `${'HTTP/1.1 103 Early Hints\r\n\r\n'.repeat(17)}${OK}Content-Length: 2\r\n\r\nok`,
+    sees: [502],
+  },
+  { name: '103 with 300 fields', send: `HTTP/1.1 103 Early Hints\r\n${lines(300)}\r\n`, sees: [502] },
+  {
+    name: '304 in chunks',
+    send: 'HTTP/1.1 304 Not Modified\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    sees: [304],
+    reused: false,
+  },
+  {
+    name: '204 in chunks',
+    send: 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n',
+    sees: [204],
+    reused: false,
+  },
+  { name: 'HEAD in chunks', method: 'HEAD', send: `${CHUNKED}2\r\nok\r\n0\r\n\r\n`, sees: [200], reused: false },
+  { name: 'HEAD, and a close', method: 'HEAD', send: `${OK}\r\n`, ending: 'end', sees: [200], reused: false },
+  { name: 'a 407', send: 'HTTP/1.1 407 X\r\nProxy-Authenticate: Basic\r\nContent-Length: 0\r\n\r\n', sees: [502] },
+  {
+    name: 'Connection: close, and a connection that stays',
+    send: `${OK}Connection: close\r\nContent-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: false,
+  },
+  {
+    name: 'Connection that names the length',
+    send: `${OK}Connection: content-length\r\nContent-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  {
+    name: 'Upgrade on a 200',
+    send: `${OK}Connection: upgrade\r\nUpgrade: websocket\r\nContent-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  {
+    name: 'two media types',
+    send: `${OK}Content-Type: text/html\r\nContent-Type: image/png\r\nContent-Length: 2\r\n\r\nok`,
+    sees: [200],
+    body: 'ok',
+    reused: true,
+  },
+  {
+    name: 'an answer, and a reset in the same packet',
+    send: `${OK}Content-Length: 2\r\n\r\nok`,
+    ending: 'reset',
+    sees: [200, 'broken', 502],
+  },
   { name: 'an immediate close', send: '', ending: 'end', sees: [502] },
   { name: 'an immediate reset', send: '', ending: 'reset', sees: [502] },
   { name: 'a reset within the head', send: OK, ending: 'reset', sees: [502] },
@@ -213,7 +359,7 @@ const kinds: readonly Kind[] = [
 
 for (const rules of [[], [{ text: 'never there', with: 'x' }]]) {
   const applicable = kinds.filter((kind) => rules.length > 0 || kind.withRulesOnly === undefined)
-  it.each(applicable.map((kind) => [kind.name, kind] as const))(
+  it.concurrent.each(applicable.map((kind) => [kind.name, kind] as const))(
     `%s${rules.length > 0 ? ', with rules' : ''}`,
     async (_name, kind) => {
       await using setup = await setUp({
@@ -253,41 +399,3 @@ for (const rules of [[], [{ text: 'never there', with: 'x' }]]) {
     },
   )
 }
-
-it('no early close, at whatever octet of a response, is taken for a whole body', async () => {
-  const body = Array.from({ length: 20 }, (_, i) => createHash('sha256').update(String(i)).digest('hex')).join('')
-  const responses = [
-    Buffer.from(`${OK}Content-Type: text/html\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
-    Buffer.from(
-      `${OK}Content-Type: text/html\r\nTransfer-Encoding: chunked\r\n\r\n100\r\n${body.slice(0, 256)}\r\n${(body.length - 256).toString(16)}\r\n${body.slice(256)}\r\n0\r\n\r\n`,
-    ),
-  ]
-  // `npm test` takes every 23rd octet, the long run each.
-  const step = process.env['PREXY_LONG'] === '1' ? 1 : 23
-  let length = 0
-  let response = responses[0]
-  await using setup = await setUp({
-    rules: [{ text: 'never there', with: 'x' }],
-    upstream: { maxIdleConnections: 0 },
-    script: async (connection) => {
-      await connection.readRequest()
-      await connection.send(response.subarray(0, length))
-      connection.end()
-      await connection.ended
-    },
-  })
-  let runs = 0
-  for (response of responses) {
-    for (length = 0; length < response.length; length += step) {
-      runs++
-      const client = await setup.connect()
-      const outcome = await client.get('/').then(
-        (got) => (got.status === 502 ? 'refused' : got.complete ? 'clean' : 'broken'),
-        () => 'broken',
-      )
-      expect([length, outcome]).not.toEqual([length, 'clean'])
-      client.destroy()
-    }
-  }
-  console.log(`early closes: ${runs} of ${responses[0].length + responses[1].length}`)
-})
