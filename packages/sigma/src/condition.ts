@@ -131,7 +131,7 @@ function readSelector(reader: Reader, quantifier: string): Condition {
   return { kind: 'of', quantifier: word === 'all' ? 'all' : 'one', pattern: isThem ? '*' : pattern }
 }
 
-/** Beyond, the text no longer ends as an aggregation does and is refused. */
+/** Characters behind the pipe. */
 const MAX_AGGREGATION_CHARACTERS = 1_000
 const AGGREGATION =
   /^\s*(\w+)\s*\(\s*([^\s()]*)\s*\)\s*(?:by\s+([^<>=!]+?)\s*)?(<=|>=|==|=|!=|<|>)\s*(-?\d+(?:\.\d+)?)\s*$/i
@@ -147,10 +147,13 @@ const SIGNS: ReadonlyMap<string, ComparisonOperator> = new Map([
 ])
 
 function parseAggregation(text: string, at: number): Aggregation {
+  if (text.length > MAX_AGGREGATION_CHARACTERS) {
+    throw new SigmaFault(at, `the aggregation is longer than ${MAX_AGGREGATION_CHARACTERS} characters`)
+  }
   if (/^\s*near\b/i.test(text)) {
     throw new SigmaFault(at, '"near" is obsolete and not evaluated', 'write a correlation of the type temporal')
   }
-  const match = AGGREGATION.exec(text.slice(0, MAX_AGGREGATION_CHARACTERS))
+  const match = AGGREGATION.exec(text)
   const hint = 'such as "| count(User) by Computer > 5"; correlations are the modern form'
   if (match === null) throw new SigmaFault(at, 'the aggregation behind "|" is not understood', hint)
   const aggregate = AGGREGATES.find((name) => name === match[1].toLowerCase())
