@@ -181,7 +181,9 @@ const servingFields = {
     .boolean()
     .exactOptional()
     .describe(
-      '`true` sends the Host that the client named to the upstream; otherwise it is the address of the upstream.',
+      '`true` sends the Host that the client named to the upstream, and its other names of hosts as they are; `false` ' +
+        'the address of the upstream. Without it: what the `domain` rules call the name that the client asked for, ' +
+        'where they know it, else the address of the upstream.',
     ),
   ignoreNoTransform: z
     .boolean()

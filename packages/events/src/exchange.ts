@@ -78,8 +78,20 @@ export interface ExchangeEvent {
 }
 
 export interface ExchangeTimings {
+  /** What the upstream was told to call the request; undefined if it was told nothing. */
+  readonly requestId: string | undefined
   readonly requestHeadUs: number | undefined
   readonly upstreamConnectedUs: number | undefined
   readonly responseHeadUs: number | undefined
   readonly endUs: number
 }
+  /** Absent if no rule changed a header field. */
+  readonly fieldEdits?: FieldEdits
+}
+
+/** Names of header fields that rules changed, added or removed, in lower case, each once; no values. */
+export interface FieldEdits {
+  /** On the way to the upstream. */
+  readonly request: readonly string[]
+  /** On the way to the client. */
+  readonly response: readonly string[]

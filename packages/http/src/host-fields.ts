@@ -54,10 +54,12 @@ export type ChangedNames = readonly string[]
 
 /**
  * Maps the origin's names in the fields of a response. Changes `fields`. Alt-Svc goes: it would lead clients around us,
- * or to ports of ours that nothing listens on; `clear` may stay.
+ * or to ports of ours that nothing listens on; `clear` may stay. `cookies` is called where there is a cookie.
  */
-export function mapResponseFields(fields: string[], map: MapText, cookies: CookieScope): ChangedNames {
+export function mapResponseFields(fields: string[], map: MapText, cookies: () => CookieScope): ChangedNames {
   const changed = new Set<string>()
+  let scope: CookieScope | undefined
+  const mapCookie: MapText = (value) => mapSetCookie(value, (scope ??= cookies()))
   let kept = 0
   for (let at = 0; at < fields.length; at += 2) {
     const name = fields[at]
@@ -66,7 +68,7 @@ export function mapResponseFields(fields: string[], map: MapText, cookies: Cooki
       changed.add('alt-svc')
       continue
     }
-    const mapped = mapResponseField(name, value, map, cookies)
+    const mapped = mapResponseField(name, value, map, mapCookie)
     if (mapped !== value) changed.add(name.toLowerCase())
     fields[kept] = name
     fields[kept + 1] = mapped
@@ -76,11 +78,11 @@ export function mapResponseFields(fields: string[], map: MapText, cookies: Cooki
   return [...changed]
 }
 
-function mapResponseField(name: string, value: string, map: MapText, cookies: CookieScope): string {
+function mapResponseField(name: string, value: string, map: MapText, mapCookie: MapText): string {
   let mapped = value
   if (setHasName(DOWN, name)) mapped = map(value)
   else if (setHasName(DOWN_WITH_WILDCARDS, name)) mapped = mapWildcards(value, map)
-  else if (isNamed(name, 'set-cookie')) mapped = mapSetCookie(value, cookies)
+  else if (isNamed(name, 'set-cookie')) mapped = mapCookie(value)
   return isFieldValue(mapped) ? mapped : value
 }
 

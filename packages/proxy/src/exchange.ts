@@ -3,7 +3,12 @@
  * response. The client's connection and the upstream's call in; this object holds the state between them.
  */
 
-import { type BodyTreatment, EXCHANGE_EVENT_VERSION, type ExchangeOutcome } from '@prexy/events/exchange'
+import {
+  type BodyTreatment,
+  EXCHANGE_EVENT_VERSION,
+  type ExchangeEvent,
+  type ExchangeOutcome,
+} from '@prexy/events/exchange'
 import { rulesForRequest } from '@prexy/http/conditions'
 import {
   endToEndFields,
@@ -16,6 +21,7 @@ import {
 import { decide, type GateDecision } from '@prexy/http/gate'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
+import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { answersUpgrade, askedUpgrade } from '@prexy/http/upgrade'
 import { upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
@@ -30,6 +36,7 @@ import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-pool.ts'
+import { cookieScope, hostForUpstream, type NameMappers, namesForRequest } from './site-names.ts'
 
 /** The client's side of an exchange. */
 export interface ExchangeClient {
@@ -76,6 +83,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #forRequest: ReturnType<typeof rulesForRequest> | undefined = undefined
   #requestHead: Uint8Array | undefined = undefined
   #upstream: UpstreamConnection | undefined = undefined
+  /** What the domain rules that hold for the request make of host names. */
+  #names: NameMappers | undefined = undefined
+  #hostSent = ''
+  /** Names of header fields that rules changed. */
+  #requestEdits: readonly string[] = []
+  #responseEdits: readonly string[] = []
+  #requestId: string | undefined = undefined
   #upstreamName: string | undefined = undefined
   #waiting = false
   #retried = false
@@ -153,7 +167,20 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       }
     }
     editRequestFields(forwarded.fields, request, {
-      host: route.preserveHost ? (request.authority ?? pool.authority) : pool.authority,
+      host: this.#hostSent,
+    this.#names = route.names === undefined ? undefined : namesForRequest(route.names, request)
+    this.#hostSent = hostForUpstream(request.authority, pool.authority, route.preserveHost, this.#names)
+    // An origin that is told the client's Host compares it with the client's other names.
+    if (this.#names !== undefined && route.preserveHost !== true) {
+      const changed = mapRequestFields(forwarded.fields, this.#names.up)
+      this.#requestEdits = this.#hostSent === pool.authority ? changed : ['host', ...changed]
+    }
+    const { peer } = this.#client
+    setForwardedFields(forwarded.fields, peer, request.authority, runtime.forwarded, runtime.trustedRanges)
+    if (runtime.requestIdField !== undefined) {
+      const own = `${runtime.requestIdPrefix}-${this.id}`
+      this.#requestId = setRequestId(forwarded.fields, runtime.requestIdField, peer.trusted, own)
+    }
       pseudonym: runtime.pseudonym,
       clientAddress: this.#client.remoteAddress,
       keepAlive: pool.keepsAlive,
@@ -246,7 +273,16 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   onInterim(head: ResponseHead): void {
     // RFC 9110 §15.2: a 1.0 client knows no interim responses.
     if (this.request.minorVersion === 0) return
-    this.#client.output.interim(head.status, endToEndFields(head.fields))
+    const fields = endToEndFields(head.fields)
+    this.#mapResponse(fields)
+    this.#client.output.interim(head.status, fields)
+  }
+
+  /** Gives the client's names to what the upstream sent; returns the names of changed fields. */
+  #mapResponse(fields: string[]): readonly string[] {
+    const names = this.#names
+    if (names === undefined) return []
+    return mapResponseFields(fields, names.down, () => cookieScope(this.request.authority, this.#hostSent, names))
   }
 
   onUpgrade(upstream: UpstreamConnection, head: ResponseHead, rest: Uint8Array): boolean {
@@ -271,7 +307,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#status = 101
     this.#treatment = { kind: 'passed', reason: 'upgrade' }
     this.#phase('response-head')
-    client.output.interim(101, [...endToEndFields(head.fields), 'Connection', 'Upgrade', 'Upgrade', this.#upgrade])
+    const fields = endToEndFields(head.fields)
+    this.#responseEdits = this.#mapResponse(fields)
+    client.output.interim(101, [...fields, 'Connection', 'Upgrade', 'Upgrade', this.#upgrade])
     const early = client.giveAway()
     const tunnel = new Tunnel({
       client: client.connection,
@@ -327,6 +365,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#decision = decision
     const fields = decision.fields.slice()
     this.#phase('response-head')
+    this.#responseEdits = this.#mapResponse(fields)
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
     const framing = this.#framing(head, decision, fields)
@@ -633,12 +672,19 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       })
     } catch (error) {
       this.#reportFault(error)
+        ...this.#fieldEdits(),
     }
   }
 
   #finalTreatment(): BodyTreatment | undefined {
     const body = this.#body
     const decision = this.#decision
+  #fieldEdits(): Pick<ExchangeEvent, 'fieldEdits'> {
+    const request = this.#requestEdits
+    const response = this.#responseEdits
+    return request.length + response.length === 0 ? {} : { fieldEdits: { request, response } }
+  }
+
     if (body === undefined || decision?.action !== 'rewrite') return this.#treatment
     return { kind: 'rewritten', decode: decision.decode, encode: decision.encode, stats: body.stats }
   }

@@ -1,4 +1,5 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { ForwardedForm } from '@prexy/http/forwarded'
 import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
@@ -38,7 +39,10 @@ export interface RouteConfig {
   readonly upstream: UpstreamConfig
   /** Absent: responses pass unchanged. */
   readonly rules?: RuleSet
-  /** True sends the client's Host upstream. Default: the upstream's own authority, as the origin expects it. */
+  /**
+   * True sends the client's Host upstream, and other names of the client's as they are, false the upstream's authority.
+   * Absent: what the domain rules call the client's Host; where they do not know it, the upstream's authority.
+   */
   readonly preserveHost?: boolean
   /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
   readonly ignoreNoTransform?: boolean

@@ -19,6 +19,7 @@ import { HttpDate } from './answer.ts'
 import { requestFieldsOf } from './request-variables.ts'
 import type { Phase } from './phases.ts'
 import {
+import { type SiteNames, siteNamesOf } from './site-names.ts'
   DEFAULT_LIMITS,
   DEFAULT_TIMEOUTS,
   type ProxyConfig,
@@ -38,7 +39,9 @@ export interface Route {
   readonly pool: UpstreamPool
   readonly rules: RuleSet | undefined
   readonly gate: GateRoute
-  readonly preserveHost: boolean
+  readonly preserveHost: boolean | undefined
+  /** What domain rules make of header fields; undefined if there are none. */
+  readonly names: SiteNames | undefined
 }
 
 /** What all exchanges of one running proxy share. */
@@ -76,7 +79,8 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
     rules: route.rules,
     gate: makeGateRoute(route),
-    preserveHost: route.preserveHost ?? false,
+    preserveHost: route.preserveHost,
+    names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules),
   })
   return {
     routes: config.routes.map(makeRoute),

@@ -19,13 +19,13 @@ function down(
   const mapDown = hostMapper(map.down)
   const mapUp = hostMapper(map.up)
   const copy = [...fields]
-  const changed = mapResponseFields(copy, mapDown, {
+  const changed = mapResponseFields(copy, mapDown, () => ({
     originHosts: ['a.example'],
     clientHost: 'b.test',
     mapDown,
     mapUp,
     clientNames: map.clientNames,
-  })
+  }))
   return { fields: copy, changed }
 }
 

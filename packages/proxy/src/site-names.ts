@@ -1,0 +1,109 @@
+/**
+ * What the two sides of a route call one site: its domain rules, applied to header fields. Request conditions of a rule
+ * hold here as they do for bodies; `types`, `status`, `responseHeaders`, `between`, `once` and `max` are about bodies.
+ */
+import { parseAuthority } from '@prexy/http/authority'
+import {
+  type ConditionRequest,
+  type ConditionSet,
+  hostOf,
+  prepareConditions,
+  rulesForRequest,
+} from '@prexy/http/conditions'
+import type { CookieScope } from '@prexy/http/set-cookie'
+import { type HostMap, hostMapOf, hostMapper } from '@prexy/rewrite/host-map'
+import type { DomainRule, Rule } from '@prexy/rewrite/rules'
+
+export interface SiteNames {
+  readonly map: HostMap
+  /** Undefined if every rule always holds. */
+  readonly conditions: ConditionSet | undefined
+  /** Of all rules. */
+  readonly mappers: NameMappers
+  /** Of some of the rules, by which; bounded by {@link MAX_MAPPERS}. */
+  readonly partial: Map<string, NameMappers>
+}
+
+/** The rules that hold for one request. */
+export interface NameMappers {
+  /** The origin's names to those of clients. */
+  readonly down: (text: string) => string
+  readonly up: (text: string) => string
+  readonly clientNames: readonly string[]
+}
+
+/** Combinations of conditions whose mappers are kept; others are made for the request. */
+const MAX_MAPPERS = 64
+
+export function siteNamesOf(rules: readonly Rule[]): SiteNames | undefined {
+  const map = hostMapOf(rules)
+  if (map === undefined) return undefined
+  const conditional = map.rules.some(hasRequestCondition)
+  return {
+    map,
+    conditions: conditional ? prepareConditions(map.rules.map(requestConditions)) : undefined,
+    mappers: mappersOf(map, () => true),
+    partial: new Map(),
+  }
+}
+
+function hasRequestCondition({ hosts, methods, paths, requestHeaders }: DomainRule): boolean {
+  return [hosts, methods, paths, requestHeaders].some((condition) => condition !== undefined)
+}
+
+function requestConditions({
+  hosts,
+  methods,
+  paths,
+  requestHeaders,
+}: DomainRule): Parameters<typeof prepareConditions>[0][0] {
+  return { types: ['*'], hosts, methods, paths, requestHeaders }
+}
+
+function mappersOf({ down, up, clientNames }: HostMap, holds: (rule: number) => boolean): NameMappers {
+  const active = <T>(names: readonly T[]): readonly T[] => names.filter((_, rule) => holds(rule))
+  // Names of rules that do not hold are names of some site all the same.
+  return { down: hostMapper(active(down)), up: hostMapper(active(up)), clientNames }
+}
+
+/** Undefined if no rule holds. */
+export function namesForRequest(site: SiteNames, request: ConditionRequest): NameMappers | undefined {
+  if (site.conditions === undefined) return site.mappers
+  const active = rulesForRequest(site.conditions, request)
+  if (typeof active === 'string') return undefined
+  const key = active.join('')
+  const known = site.partial.get(key)
+  if (known !== undefined) return known
+  const mappers = mappersOf(site.map, (rule) => active[rule] !== 0)
+  if (site.partial.size < MAX_MAPPERS) site.partial.set(key, mappers)
+  return mappers
+}
+
+/**
+ * What Host says upstream. The client's with `preserveHost`, the upstream's own without; if that is left open
+ * (undefined), what the rules call the client's, with its port, since the origin makes its links from it.
+ */
+export function hostForUpstream(
+  authority: string | undefined,
+  upstream: string,
+  preserveHost: boolean | undefined,
+  names: NameMappers | undefined,
+): string {
+  if (authority === undefined) return upstream
+  if (preserveHost === true) return authority
+  if (preserveHost === false || names === undefined) return upstream
+  const mapped = names.up(authority)
+  return mapped !== authority && parseAuthority(mapped) !== undefined ? mapped : upstream
+}
+
+/** `hostSent` is what Host said upstream. */
+export function cookieScope(authority: string | undefined, hostSent: string, names: NameMappers): CookieScope {
+  const clientHost = hostOf(authority)
+  return {
+    originHosts: [...new Set([hostOf(hostSent), names.up(clientHost).toLowerCase()])],
+    clientHost,
+    mapDown: names.down,
+    mapUp: names.up,
+    clientNames: names.clientNames,
+  }
+}
