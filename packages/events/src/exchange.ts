@@ -40,7 +40,21 @@ export interface RewriteStats {
 export type BodyTreatment =
   | { readonly kind: 'passed'; readonly reason: PassReason }
   | { readonly kind: 'head-only'; readonly reason: 'head' | 'not-modified' }
-  | { readonly kind: 'rewritten'; readonly decode: string; readonly encode: string; readonly stats: RewriteStats }
+  | {
+      readonly kind: 'rewritten'
+      readonly decode: string
+      readonly encode: string
+      readonly stats: RewriteStats
+      readonly notes?: RewriteNotes
+    }
+
+/** What else is worth knowing of a rewritten body; absent where there is nothing to say. */
+export interface RewriteNotes {
+  /** The encoding of its text, by the name that browsers have for it. */
+  readonly charset?: string
+  /** Characters of replacements that the encoding lacks: references in markup, left out elsewhere. */
+  readonly unencodable?: number
+}
 
 /** Everything about one finished exchange. Plain data, owned by the receiver; holds no header values and no body. */
 export interface ExchangeEvent {
@@ -64,6 +78,8 @@ export interface ExchangeEvent {
   /** Name of the route and address of the upstream asked, if it came to that. */
   readonly route: string | undefined
   readonly upstream: string | undefined
+  /** What the upstream was told to call the request; undefined if it was told nothing. */
+  readonly requestId?: string | undefined
   /** Octets on the client's connection, heads and framing included; of a request not read to its end, those read. */
   readonly clientInBytes: number
   readonly clientOutBytes: number
@@ -75,16 +91,6 @@ export interface ExchangeEvent {
   readonly detail: string | undefined
   /** What was done to the upstream's response body; undefined if no response of an upstream was passed on. */
   readonly treatment: BodyTreatment | undefined
-}
-
-export interface ExchangeTimings {
-  /** What the upstream was told to call the request; undefined if it was told nothing. */
-  readonly requestId: string | undefined
-  readonly requestHeadUs: number | undefined
-  readonly upstreamConnectedUs: number | undefined
-  readonly responseHeadUs: number | undefined
-  readonly endUs: number
-}
   /** Absent if no rule changed a header field. */
   readonly fieldEdits?: FieldEdits
 }
@@ -95,3 +101,11 @@ export interface FieldEdits {
   readonly request: readonly string[]
   /** On the way to the client. */
   readonly response: readonly string[]
+}
+
+export interface ExchangeTimings {
+  readonly requestHeadUs: number | undefined
+  readonly upstreamConnectedUs: number | undefined
+  readonly responseHeadUs: number | undefined
+  readonly endUs: number
+}

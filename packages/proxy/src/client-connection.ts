@@ -1,4 +1,6 @@
 import { EXCHANGE_EVENT_VERSION } from '@prexy/events/exchange'
+import type { ForwardingPeer } from '@prexy/http/forwarded'
+import { isInRanges, parseIpAddress } from '@prexy/http/ip-address'
 import { RequestParser } from '@prexy/http/request-parser'
 import type { WireFault } from '@prexy/http/wire-fault'
 import type { Connection, ConnectionHandler } from '@prexy/net/connection'
@@ -30,7 +32,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   readonly connection: Connection
   readonly connectionId: number
   readonly output: ResponseOutput
-  readonly remoteAddress: string | undefined
+  readonly peer: ForwardingPeer
   readonly #runtime: ProxyRuntime
   readonly #parser: RequestParser
   readonly #timer: Timer
@@ -55,11 +57,18 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #lingerBytes = 0
   #closed = false
 
-  constructor(connection: Connection, runtime: ProxyRuntime, onClosed: (client: ClientConnection) => void) {
+  /** `port` is that of the listener. */
+  constructor(
+    connection: Connection,
+    runtime: ProxyRuntime,
+    port: string,
+    onClosed: (client: ClientConnection) => void,
+  ) {
     this.connection = connection
     this.connectionId = ++runtime.lastConnectionId
     // A socket that takes both families writes an IPv4 address as an IPv6 one (RFC 4291 §2.5.5.2).
-    this.remoteAddress = connection.remoteAddress?.replace(/^::ffff:(?=[0-9.]+$)/, '')
+    const address = connection.remoteAddress?.replace(/^::ffff:(?=[0-9.]+$)/, '')
+    this.peer = { address, trusted: isTrusted(address, runtime), scheme: 'http', port }
     this.output = new ResponseOutput(connection, runtime.stage)
     this.#runtime = runtime
     this.#onClosed = onClosed
@@ -337,6 +346,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       status,
       route: undefined,
       upstream: undefined,
+      requestId: undefined,
       clientInBytes: this.#messageBytes,
       clientOutBytes,
       upstreamOutBytes: 0,
@@ -417,4 +427,10 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         return
     }
   }
+}
+
+function isTrusted(address: string | undefined, { trustedRanges }: ProxyRuntime): boolean {
+  if (trustedRanges.length === 0 || address === undefined) return false
+  const octets = parseIpAddress(address)
+  return octets !== undefined && isInRanges(octets, trustedRanges)
 }

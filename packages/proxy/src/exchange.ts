@@ -17,11 +17,13 @@ import {
   fieldValue,
   joinedValue,
   listHasToken,
+  singleValue,
 } from '@prexy/http/fields'
+import { type ForwardingPeer, setForwardedFields, setRequestId } from '@prexy/http/forwarded'
 import { decide, type GateDecision } from '@prexy/http/gate'
+import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
-import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { answersUpgrade, askedUpgrade } from '@prexy/http/upgrade'
 import { upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
@@ -34,16 +36,16 @@ import type { OutputFraming, ResponseOutput } from './response-output.ts'
 import { RewriteBody, type RewriteBodyHost } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
+import { cookieScope, hostForUpstream, type NameMappers, namesForRequest } from './site-names.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-pool.ts'
-import { cookieScope, hostForUpstream, type NameMappers, namesForRequest } from './site-names.ts'
 
 /** The client's side of an exchange. */
 export interface ExchangeClient {
   readonly connection: Connection
   readonly connectionId: number
   readonly output: ResponseOutput
-  readonly remoteAddress: string | undefined
+  readonly peer: ForwardingPeer
   /** No request after the current one is served. */
   readonly lastRequest: boolean
   /** Sends an answer of our own; nothing of a response has been sent. Returns its size in octets. */
@@ -81,8 +83,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #route: Route | undefined = undefined
   /** The route's rules that hold for the request. */
   #forRequest: ReturnType<typeof rulesForRequest> | undefined = undefined
-  #requestHead: Uint8Array | undefined = undefined
-  #upstream: UpstreamConnection | undefined = undefined
   /** What the domain rules that hold for the request make of host names. */
   #names: NameMappers | undefined = undefined
   #hostSent = ''
@@ -90,6 +90,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #requestEdits: readonly string[] = []
   #responseEdits: readonly string[] = []
   #requestId: string | undefined = undefined
+  #requestHead: Uint8Array | undefined = undefined
+  #upstream: UpstreamConnection | undefined = undefined
   #upstreamName: string | undefined = undefined
   #waiting = false
   #retried = false
@@ -166,8 +168,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         return this.#answer(new ProxyError('E_UPSTREAM_BUSY', { detail: 'maxTunnels was met' }))
       }
     }
-    editRequestFields(forwarded.fields, request, {
-      host: this.#hostSent,
     this.#names = route.names === undefined ? undefined : namesForRequest(route.names, request)
     this.#hostSent = hostForUpstream(request.authority, pool.authority, route.preserveHost, this.#names)
     // An origin that is told the client's Host compares it with the client's other names.
@@ -181,8 +181,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       const own = `${runtime.requestIdPrefix}-${this.id}`
       this.#requestId = setRequestId(forwarded.fields, runtime.requestIdField, peer.trusted, own)
     }
+    editRequestFields(forwarded.fields, request, {
+      host: this.#hostSent,
       pseudonym: runtime.pseudonym,
-      clientAddress: this.#client.remoteAddress,
       keepAlive: pool.keepsAlive,
       upgrade: this.#upgrade,
     })
@@ -364,8 +365,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const decision = decide(request, head, route.gate, this.#forRequest)
     this.#decision = decision
     const fields = decision.fields.slice()
-    this.#phase('response-head')
     this.#responseEdits = this.#mapResponse(fields)
+    this.#phase('response-head')
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
     const framing = this.#framing(head, decision, fields)
@@ -417,6 +418,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       decision,
       variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
       mediaType: joinedValue(head.fields, 'content-type'),
+      contentType: singleValue(head.fields, 'content-type'),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),
@@ -662,6 +664,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         status: this.#status,
         route: this.#route?.name,
         upstream: this.#upstreamName,
+        requestId: this.#requestId,
         clientInBytes: this.clientInBytes,
         clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,
         upstreamOutBytes: this.#upstreamOutBytes,
@@ -669,24 +672,24 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         outcome,
         detail: this.#detail,
         treatment: this.#finalTreatment(),
+        ...this.#fieldEdits(),
       })
     } catch (error) {
       this.#reportFault(error)
-        ...this.#fieldEdits(),
     }
   }
 
-  #finalTreatment(): BodyTreatment | undefined {
-    const body = this.#body
-    const decision = this.#decision
   #fieldEdits(): Pick<ExchangeEvent, 'fieldEdits'> {
     const request = this.#requestEdits
     const response = this.#responseEdits
     return request.length + response.length === 0 ? {} : { fieldEdits: { request, response } }
   }
 
+  #finalTreatment(): BodyTreatment | undefined {
+    const body = this.#body
+    const decision = this.#decision
     if (body === undefined || decision?.action !== 'rewrite') return this.#treatment
-    return { kind: 'rewritten', decode: decision.decode, encode: decision.encode, stats: body.stats }
+    return body.treatment
   }
 
   get #tunnelOutBytes(): number {

@@ -14,6 +14,15 @@ export interface ProxyConfig {
   readonly routes: readonly RouteConfig[]
   readonly timeouts?: Partial<ProxyTimeouts>
   readonly limits?: Partial<ProxyLimits>
+  /**
+   * Addresses and ranges (`10.0.0.0/8`, `::1`) of proxies in front of this one: what they say of their clients is
+   * believed and continued. What others say is replaced. Default none.
+   */
+  readonly trustedProxies?: readonly string[]
+  /** What upstreams are told of the client. Default `x-forwarded`. */
+  readonly forwarded?: ForwardedForm
+  /** Field of the request identifier that upstreams get, or `off`. Default {@link DEFAULT_REQUEST_ID_FIELD}. */
+  readonly requestId?: string
   /** Called once per exchange, when it is over. */
   readonly onExchange?: (event: ExchangeEvent) => void
   /** Called at each step of an exchange; see {@link Phase}. */
@@ -133,6 +142,9 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxTunnels: 10_000,
   maxDecodedBytes: 16 * 2 ** 30,
 }
+
+export const DEFAULT_REQUEST_ID_FIELD = 'X-Request-Id'
+export const DEFAULT_FORWARDED: ForwardedForm = 'x-forwarded'
 
 export const DEFAULT_UPSTREAM_CONNECTIONS = 256
 export const DEFAULT_UPSTREAM_IDLE_CONNECTIONS = 64

@@ -27,23 +27,11 @@ function maxForwards(fields: FieldList): number | undefined {
   return Math.min(Number(value), MAX_FORWARDS)
 }
 
-/** What a client may not tell an origin about itself; the addresses of the connection are what we know. */
-const FORWARDED_NAMES = new Set([
-  'forwarded',
-  'x-forwarded-for',
-  'x-forwarded-host',
-  'x-forwarded-proto',
-  'x-forwarded-port',
-  'x-forwarded-server',
-  'x-real-ip',
-])
-
 export interface RequestEdits {
   /** What Host says upstream. */
   readonly host: string
   /** Our pseudonym in Via. */
   readonly pseudonym: string
-  readonly clientAddress: string | undefined
   /** False asks the upstream to close the connection after its response. */
   readonly keepAlive: boolean
   /** The protocol that the upstream is asked to change to. */
@@ -51,16 +39,10 @@ export interface RequestEdits {
 }
 
 /**
- * Makes the end-to-end fields of a request those of our own request upstream: Host, Via, X-Forwarded-*, framing.
+ * Makes the end-to-end fields of a request those of our own request upstream: Host, Via, framing.
  * Changes `fields`.
- *
- * SECURITY: X-Forwarded-* and their kin are overwritten, never appended to: the client's own would be believed.
  */
 export function editRequestFields(fields: string[], request: RequestHead, edits: RequestEdits): void {
-  for (let at = fields.length - 2; at >= 0; at -= 2) {
-    const { length } = fields[at]
-    if (length >= 9 && length <= 18 && FORWARDED_NAMES.has(fields[at].toLowerCase())) fields.splice(at, 2)
-  }
   setField(fields, 'Host', edits.host)
   const via = `1.${request.minorVersion} ${edits.pseudonym}`
   const earlier = fieldValues(fields, 'via')
@@ -70,9 +52,6 @@ export function editRequestFields(fields: string[], request: RequestHead, edits:
     removeField(fields, 'via')
     fields.push('Via', `${earlier.join(', ')}, ${via}`)
   }
-  if (edits.clientAddress !== undefined) fields.push('X-Forwarded-For', edits.clientAddress)
-  if (request.authority !== undefined) fields.push('X-Forwarded-Host', request.authority)
-  fields.push('X-Forwarded-Proto', 'http')
   if (request.method === 'OPTIONS') {
     const forwards = maxForwards(fields)
     if (forwards !== undefined && forwards > 0) setField(fields, 'Max-Forwards', String(forwards - 1))

@@ -8,7 +8,9 @@ import {
   requestFieldNames,
   rulesForPath,
 } from '@prexy/http/conditions'
+import type { ForwardedForm } from '@prexy/http/forwarded'
 import type { GateRoute } from '@prexy/http/gate-route'
+import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { TimerWheel } from '@prexy/net/timer-wheel'
@@ -17,10 +19,12 @@ import { typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
 import { requestFieldsOf } from './request-variables.ts'
+import { type SiteNames, siteNamesOf } from './site-names.ts'
 import type { Phase } from './phases.ts'
 import {
-import { type SiteNames, siteNamesOf } from './site-names.ts'
+  DEFAULT_FORWARDED,
   DEFAULT_LIMITS,
+  DEFAULT_REQUEST_ID_FIELD,
   DEFAULT_TIMEOUTS,
   type ProxyConfig,
   type ProxyLimits,
@@ -55,6 +59,12 @@ export interface ProxyRuntime {
   readonly date: HttpDate
   /** Our name in Via; not a host name, and unlike that of any other proxy. */
   readonly pseudonym: string
+  readonly trustedRanges: readonly AddressRange[]
+  readonly forwarded: ForwardedForm
+  /** Undefined: upstreams get no request identifier. */
+  readonly requestIdField: string | undefined
+  /** What identifiers of ours begin with; unlike that of any other run. */
+  readonly requestIdPrefix: string
   readonly onExchange: ((event: ExchangeEvent) => void) | undefined
   readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
   readonly onError: (error: Error) => void
@@ -91,6 +101,10 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     stage: new Stage(),
     date: new HttpDate(),
     pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
+    trustedRanges: (config.trustedProxies ?? []).map(trustedRange),
+    forwarded: config.forwarded ?? DEFAULT_FORWARDED,
+    requestIdField: config.requestId === 'off' ? undefined : (config.requestId ?? DEFAULT_REQUEST_ID_FIELD),
+    requestIdPrefix: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
     onExchange: config.onExchange,
     onPhase: config.onPhase,
     onError,
@@ -99,6 +113,12 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     upgrades: 0,
     draining: false,
   }
+}
+
+function trustedRange(text: string): AddressRange {
+  const range = parseAddressRange(text)
+  if (range === undefined) throw new Error(`trustedProxies: "${text}" is no address and no range like 10.0.0.0/8`)
+  return range
 }
 
 function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig): GateRoute {

@@ -36,17 +36,18 @@ export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
   try {
     for (const { host, port } of config.listen) {
       const options = { host, port, maxConnections: runtime.limits.maxConnections }
-      listeners.push(
-        await listen(
-          options,
-          (connection) => {
-            const client = new ClientConnection(connection, runtime, closed)
-            clients.add(client)
-            return client
-          },
-          runtime.onError,
-        ),
+      let boundPort = String(port)
+      const listener = await listen(
+        options,
+        (connection) => {
+          const client = new ClientConnection(connection, runtime, boundPort, closed)
+          clients.add(client)
+          return client
+        },
+        runtime.onError,
       )
+      boundPort = String(listener.address.port)
+      listeners.push(listener)
     }
   } catch (error) {
     for (const listener of listeners) listener.close()

@@ -264,16 +264,20 @@ describe('a request', () => {
     ]
     const seen = (await client.get('/p?q=%2e//x', ...lines)).body.toString()
     const host = `127.0.0.1:${setup.origin.port}`
-    expect(seen.split('\r\n').map((line) => line.replace(/prexy-[0-9a-f]{8}/, 'prexy-ID'))).toEqual([
+    const shown = seen.split('\r\n').map((line) => line.replace(/prexy-[0-9a-f]{8}|[0-9a-f]{16}-1$/, 'ID'))
+    expect(shown).toEqual([
       'GET /p?q=%2e//x HTTP/1.1',
       `Host: ${host}`,
       'X-One: 1',
       'x-Two: b',
       'X-One: 2',
-      'Via: 1.1 other, 1.1 prexy-ID',
       'X-Forwarded-For: 127.0.0.1',
       'X-Forwarded-Host: proxy.test',
       'X-Forwarded-Proto: http',
+      `X-Forwarded-Port: ${setup.proxy.address.port}`,
+      'X-Real-IP: 127.0.0.1',
+      'X-Request-Id: ID',
+      'Via: 1.1 other, 1.1 ID',
       '',
       '',
     ])

@@ -31,7 +31,6 @@ it.each([
   editRequestFields(fields, request, {
     host: 'b',
     pseudonym: 'p',
-    clientAddress: undefined,
     keepAlive: true,
     upgrade: undefined,
   })
