@@ -355,6 +355,7 @@ export const REQUESTS: readonly RequestRow[] = [
   { name: 'version of two digits', raw: `GET / HTTP/1.10\r\n${H}\r\n`, expected: '400 version' },
   { name: 'lower-case version', raw: `GET / http/1.1\r\n${H}\r\n`, expected: '400 version' },
   { name: 'other protocol', raw: `GET / ICY/1.1\r\n${H}\r\n`, expected: '400 version' },
+  { name: 'version without end', raw: `GET / HTTP/1.${'1'.repeat(20_000)}`, expected: '400 version' },
   { name: 'TLS on a plain port', raw: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc', expected: '400 control-octet' },
   { name: 'CONNECT', raw: `CONNECT a.example:443 HTTP/1.1\r\n${H}\r\n`, expected: '405 method-refused' },
   {

@@ -161,7 +161,10 @@ export class RequestParser {
     let at = from
     while (TOKEN_OCTET[section.buffer[at]] !== 0 && at < section.base + section.scan) at++
     if (at - from > this.#limits.maxMethodBytes) return 'method-long'
-    return section.buffer[at] === SP ? 'target-long' : 'start-line'
+    if (section.buffer[at] !== SP) return 'start-line'
+    const targetStart = ++at
+    while (section.buffer[at] > SP && at < section.base + section.scan) at++
+    return at - targetStart > this.#limits.maxTargetBytes ? 'target-long' : 'version'
   }
 
   /** `method SP request-target SP HTTP-version` with exactly these spaces (RFC 9112 §3). */
