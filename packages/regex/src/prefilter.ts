@@ -1,32 +1,31 @@
 /**
- * Where no thread is live, most bytes cannot begin a match: a prefilter skips them. It knows, for every rule, the first
- * one to three bytes that a match can begin with (assertions are taken as passed, so it may stop too often, never too
- * rarely). The markers of regions count as matches: whether a rule may begin depends on them.
+ * Where no thread is live, most bytes cannot begin a match: a prefilter skips them. It is chosen by what a rule set's
+ * matches begin with, by estimated cost on text as the web has it. Whatever is chosen, it may stop too often, never too
+ * rarely. The markers of regions count as matches: whether a rule may begin depends on them.
+ *
+ * `bytes`: the next byte of a set, sixteen at a time.
+ *
+ * `fingerprints`: four bytes of each beginning, at the same four offsets for all, sixteen places at a time, in eight
+ * buckets (Hyperscan's Teddy, with offsets chosen to be rare).
+ *
+ * `shifts`: for dozens to thousands of beginnings. A window as long as the shortest of them moves over the text; the last few
+ * bytes in it say how far it may move on (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994).
  */
+import { type Beginning, type ByteSet, beginningsOf, byteSet, MAX_BEGINNING_BYTES } from './beginnings.ts'
 import { asciiLowerCase, type Region } from './context.ts'
-import type { Instruction, Program } from './program.ts'
+import type { Program } from './program.ts'
 
-/** Byte sequences of three sets each that a prefilter may tell apart; beyond it only first bytes are used. */
-const MAX_FINGERPRINTS = 256
-/** A first-byte set larger than this stops so often that the table loop is as fast. */
-const MAX_FIRST_BYTES = 80
-const FINGERPRINT_BYTES = 3
-const BUCKETS = 8
-
-export type PrefilterKind = 'none' | 'bytes' | 'fingerprints'
+export type PrefilterKind = 'none' | 'bytes' | 'fingerprints' | 'shifts'
 
 export interface Prefilter {
   readonly kind: PrefilterKind
   /** Why this kind; for `debug pattern`. */
   readonly reason: string
-  /** Bytes that a match can begin with. */
+  /** A flag for each byte that a match can begin with. */
   readonly firstBytes: Uint8Array
   /** The block that the kernel reads: see `skip` there. Empty for `none`. */
   readonly block: Uint8Array
 }
-
-type ByteSet256 = Uint8Array
-type Fingerprint = readonly ByteSet256[]
 
 /** What a prefilter has to know of an automaton. */
 export interface Beginnings {
@@ -36,169 +35,321 @@ export interface Beginnings {
   readonly regions: readonly Region[]
 }
 
+// Estimated costs in nanoseconds, only to choose by: per byte of text, and per stop.
+const COST_OF_AUTOMATON = 2.5
+const COST_OF_BYTES = 0.15
+const COST_OF_FINGERPRINTS = 0.3
+const COST_OF_SHIFT = 5
+const COST_OF_STOP = 30
+/** Fingerprints that cost less than this per byte are not compared with anything. */
+const GOOD_COST = 0.6
+
+const FINGERPRINT_BYTES = 4
+const BUCKETS = 8
+
 export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginnings): Prefilter {
   const firstBytes = new Uint8Array(256)
   if (nullable) return { kind: 'none', reason: 'a rule can match the empty string', firstBytes, block: NO_BLOCK }
-  const markers = regions.flatMap(({ open, close }) => [open, close].map(markerSets))
-  const fingerprints = collectFingerprints(program, ruleCount, markers)
-  for (const [first] of markers) first.forEach((flag, byte) => (firstBytes[byte] |= flag))
+  const beginnings: Beginning[] = regions.flatMap(({ open, close }) => [open, close].map(markerBeginning))
   for (let rule = 0; rule < ruleCount; rule++) {
-    for (const leaf of leavesOf(program, program.starts[rule])) addArcs(firstBytes, leaf.arcs)
+    for (const beginning of beginningsOf(program, rule)) beginnings.push(beginning)
   }
-  const firstCount = firstBytes.reduce((sum, flag) => sum + flag, 0)
-  if (fingerprints !== undefined) {
-    return {
-      kind: 'fingerprints',
-      reason: `${fingerprints.length} beginnings of up to ${FINGERPRINT_BYTES} bytes`,
-      firstBytes,
-      block: fingerprintBlock(firstBytes, fingerprints),
+  for (const [first] of beginnings) for (const byte of first.bytes) firstBytes[byte] = 1
+  const first = byteSet(beginnings.flatMap(([set]) => set.bytes))
+  const stopping = weightOf(first)
+  let best = { cost: COST_OF_AUTOMATON, make: (): Prefilter => noPrefilter(first, firstBytes) }
+  const offer = (cost: number, make: () => Prefilter): void => {
+    if (cost < best.cost) best = { cost, make }
+  }
+  offer(COST_OF_BYTES + stopping * COST_OF_STOP, () => bytesPrefilter(first, firstBytes))
+  const fingerprints = chooseFingerprints(beginnings)
+  offer(COST_OF_FINGERPRINTS + fingerprints.stopping * COST_OF_STOP, () =>
+    fingerprintPrefilter(beginnings, fingerprints, firstBytes),
+  )
+  if (best.cost > GOOD_COST) {
+    const shifts = buildShifts(beginnings)
+    if (shifts !== undefined) {
+      offer(COST_OF_SHIFT / shifts.meanShift + shifts.stopping * COST_OF_STOP, () =>
+        shiftPrefilter(beginnings, shifts, firstBytes),
+      )
     }
   }
-  if (firstCount > MAX_FIRST_BYTES) {
-    return { kind: 'none', reason: `a match can begin with ${firstCount} different bytes`, firstBytes, block: NO_BLOCK }
-  }
-  return {
-    kind: 'bytes',
-    reason: `a match begins with one of ${firstCount} bytes`,
-    firstBytes,
-    block: byteSetBlock(firstBytes),
-  }
+  return best.make()
+}
+
+function markerBeginning(marker: Uint8Array): Beginning {
+  return Array.from(marker.subarray(0, MAX_BEGINNING_BYTES), (octet) => {
+    const lower = asciiLowerCase(octet)
+    return byteSet(lower >= 0x61 && lower <= 0x7a ? [lower, lower & 0xdf] : [octet])
+  })
 }
 
 const NO_BLOCK = new Uint8Array(0)
-const HEADER_BYTES = 16
+/** Of the block: kind, bytes that have to be there, offsets; then a flag per first byte; then tables. */
+const HEADER_BYTES = 32
 const TABLES_AT = HEADER_BYTES + 256
-const BLOCK_BYTES = TABLES_AT + 6 * 16
 
-function newBlock(kind: number, firstBytes: Uint8Array): Uint8Array {
-  const block = new Uint8Array(BLOCK_BYTES)
-  block[0] = kind
+function newBlock(kind: number, firstBytes: Uint8Array, tableBytes: number): { block: Uint8Array; words: DataView } {
+  const block = new Uint8Array(TABLES_AT + tableBytes)
+  const words = new DataView(block.buffer)
+  words.setInt32(0, kind, true)
   block.set(firstBytes, HEADER_BYTES)
-  return block
+  return { block, words }
 }
 
-/** For each low nibble, the high nibbles it appears with: 0 to 7 in the first table, 8 to 15 in the second. */
-function byteSetBlock(firstBytes: Uint8Array): Uint8Array {
-  const block = newBlock(1, firstBytes)
-  for (let byte = 0; byte < 256; byte++) {
-    if (firstBytes[byte] === 1) block[TABLES_AT + (byte < 128 ? 0 : 16) + (byte & 15)] |= 1 << ((byte >> 4) & 7)
-  }
+function noPrefilter(first: ByteSet, firstBytes: Uint8Array): Prefilter {
+  const reason = `a match can begin with ${first.bytes.length} different bytes`
+  return { kind: 'none', reason, firstBytes, block: NO_BLOCK }
+}
+
+function bytesPrefilter(first: ByteSet, firstBytes: Uint8Array): Prefilter {
+  const reason = `a match begins with one of ${first.bytes.length} bytes`
+  return { kind: 'bytes', reason, firstBytes, block: byteSetBlock(first) }
+}
+
+/**
+ * The block with which the kernel skips to the next byte of a set. For each low nibble, the high nibbles it appears
+ * with: 0 to 7 in the first table, 8 to 15 in the second.
+ */
+export function byteSetBlock({ flags, bytes }: ByteSet): Uint8Array {
+  const { block } = newBlock(1, flags, 48)
+  for (const byte of bytes) block[TABLES_AT + (byte < 128 ? 0 : 16) + (byte & 15)] |= 1 << ((byte >> 4) & 7)
   for (let bit = 0; bit < 8; bit++) block[TABLES_AT + 32 + bit] = 1 << bit
   return block
 }
 
-/** Per byte of the fingerprint, buckets by low nibble and by high nibble; their conjunction over all bytes is a hit. */
-function fingerprintBlock(firstBytes: Uint8Array, fingerprints: readonly Fingerprint[]): Uint8Array {
-  const block = newBlock(2, firstBytes)
-  fingerprints.forEach((fingerprint, index) => {
-    const bucket = 1 << Math.floor((index * BUCKETS) / Math.max(BUCKETS, fingerprints.length))
-    for (let at = 0; at < FINGERPRINT_BYTES; at++) {
-      for (let byte = 0; byte < 256; byte++) {
-        if (fingerprint[at][byte] === 0) continue
-        block[TABLES_AT + at * 32 + (byte & 15)] |= bucket
-        block[TABLES_AT + at * 32 + 16 + (byte >> 4)] |= bucket
-      }
-    }
-  })
-  return block
+interface Fingerprints {
+  readonly offsets: readonly number[]
+  readonly buckets: readonly (readonly Beginning[])[]
+  /** Share of places in ordinary text where they stop. */
+  readonly stopping: number
 }
 
-/** The first bytes of a marker, as sets. */
-function markerSets(marker: Uint8Array): ByteSet256[] {
-  return Array.from(marker.subarray(0, FINGERPRINT_BYTES), (octet) => {
-    const set = new Uint8Array(256)
-    for (let byte = 0; byte < 256; byte++) set[byte] = Number(asciiLowerCase(byte) === asciiLowerCase(octet))
-    return set
-  })
-}
-
-function collectFingerprints(
-  program: Program,
-  ruleCount: number,
-  markers: readonly (readonly ByteSet256[])[],
-): Fingerprint[] | undefined {
-  const found = new Map<string, Fingerprint>()
-  markers.forEach((sets, index) => {
-    const missing = FINGERPRINT_BYTES - sets.length
-    found.set(`marker ${index}`, [...sets, ...new Array<ByteSet256>(missing).fill(ANY_BYTE)])
-  })
-  const sets = new Map<string, ByteSet256>()
-  let fits = true
-  const walk = (pcs: readonly number[], key: string, before: readonly ByteSet256[]): void => {
-    if (before.length === FINGERPRINT_BYTES || pcs.length === 0) {
-      const whole = [...before]
-      while (whole.length < FINGERPRINT_BYTES) whole.push(ANY_BYTE)
-      found.set(key, whole)
-      if (found.size > MAX_FINGERPRINTS) fits = false
-      return
+function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints {
+  const longest = beginnings.reduce((most, { length }) => Math.max(most, length), 1)
+  const share = new Float64Array(beginnings.length).fill(1)
+  const weights = beginnings.map((beginning) => beginning.map(weightOf))
+  const offsets: number[] = []
+  while (offsets.length < FINGERPRINT_BYTES) {
+    let bestOffset = 0
+    let least = Infinity
+    for (let offset = 0; offset < longest; offset++) {
+      if (offsets.includes(offset)) continue
+      const independence = independenceOf(offset, offsets)
+      const sum = weights.reduce((total, own, index) => total + share[index] * (own[offset] ?? 1) ** independence, 0)
+      if (sum >= least) continue
+      least = sum
+      bestOffset = offset
     }
-    for (const pc of pcs) {
-      for (const { ranges, next } of arcGroups(program.instructions[pc])) {
-        const name = ranges.join(',')
-        let set = sets.get(name)
-        if (set === undefined) {
-          set = new Uint8Array(256)
-          for (let i = 0; i < ranges.length; i += 2) set.fill(1, ranges[i], ranges[i + 1] + 1)
-          sets.set(name, set)
-        }
-        walk(leafPcs(program, next) ?? [], `${key}/${name}`, [...before, set])
-        if (!fits) return
-      }
-    }
+    const independence = independenceOf(bestOffset, offsets)
+    weights.forEach((own, index) => (share[index] *= (own[bestOffset] ?? 1) ** independence))
+    offsets.push(bestOffset)
   }
-  for (let rule = 0; rule < ruleCount && fits; rule++) walk(leafPcs(program, program.starts[rule]) ?? [], '', [])
-  if (!fits) return undefined
+  const key = (beginning: Beginning): number =>
+    offsets.reduce((sum, offset) => sum * 257 + (beginning[offset]?.bytes[0] ?? 256), 0)
   // Neighbours in order share nibbles, which keeps a bucket's superset small.
-  return [...found.entries()].sort(([a], [b]) => (a < b ? 1 : -1)).map(([, fingerprint]) => fingerprint)
-}
-
-const ANY_BYTE = new Uint8Array(256).fill(1)
-
-function addArcs(set: ByteSet256, arcs: readonly number[]): void {
-  for (let i = 0; i < arcs.length; i += 3) set.fill(1, arcs[i], arcs[i + 1] + 1)
-}
-
-/** The bytes that an instruction takes, by where it goes. */
-function arcGroups(instruction: Instruction): { ranges: number[]; next: number }[] {
-  if (instruction.op !== 'bytes') return []
-  const { arcs } = instruction
-  if (arcs.length === 3) return [{ ranges: [arcs[0], arcs[1]], next: arcs[2] }]
-  const groups = new Map<number, { ranges: number[]; next: number }>()
-  for (let i = 0; i < arcs.length; i += 3) {
-    const group = groups.get(arcs[i + 2]) ?? { ranges: [], next: arcs[i + 2] }
-    group.ranges.push(arcs[i], arcs[i + 1])
-    groups.set(group.next, group)
-  }
-  return [...groups.values()]
-}
-
-function leavesOf(program: Program, start: number): { arcs: readonly number[] }[] {
-  const pcs = reach(program, start).leaves
-  return pcs.flatMap((pc) => {
-    const instruction = program.instructions[pc]
-    return instruction.op === 'bytes' ? [{ arcs: instruction.arcs }] : []
+  const sorted = beginnings.map((beginning) => ({ beginning, key: key(beginning) })).sort((a, b) => a.key - b.key)
+  const buckets: Beginning[][] = Array.from({ length: Math.min(BUCKETS, beginnings.length) }, () => [])
+  sorted.forEach(({ beginning }, index) => {
+    buckets[Math.floor((index * buckets.length) / sorted.length)].push(beginning)
   })
+  const stopping = buckets.reduce(
+    (sum, bucket) => sum + offsets.reduce((product, offset) => product * nibbleWeight(nibblesOf(bucket, offset)), 1),
+    0,
+  )
+  return { offsets, buckets, stopping }
 }
 
-/** Consuming instructions that come next; undefined when the rule may end here, so that nothing follows for sure. */
-function leafPcs(program: Program, start: number): number[] | undefined {
-  const { leaves, ends } = reach(program, start)
-  return ends ? undefined : leaves
+/** Neighbouring bytes of text say less than their frequencies: `www` has most of what can be known after two letters. */
+function independenceOf(offset: number, others: readonly number[]): number {
+  const nearest = others.reduce((least, other) => Math.min(least, Math.abs(other - offset)), 4)
+  return [0, 0.3, 0.6, 0.9, 1][nearest]
 }
 
-function reach(program: Program, start: number): { leaves: number[]; ends: boolean } {
-  const leaves: number[] = []
-  let ends = false
-  const seen = new Set<number>()
-  const stack = [start]
-  for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
-    if (seen.has(pc)) continue
-    seen.add(pc)
-    const instruction = program.instructions[pc]
-    if (instruction.op === 'bytes') leaves.push(pc)
-    else if (instruction.op === 'split') stack.push(...instruction.next)
-    else if (instruction.op === 'match' || instruction.op === 'hostEnd') ends = true
-    else stack.push(instruction.next)
+interface Nibbles {
+  readonly low: number
+  readonly high: number
+}
+
+/** The low and the high nibbles that a bucket's beginnings have at an offset, as bit masks. */
+function nibblesOf(bucket: readonly Beginning[], offset: number): Nibbles {
+  let low = 0
+  let high = 0
+  for (const beginning of bucket) {
+    const set = beginning[offset]
+    if (set === undefined) return { low: 0xffff, high: 0xffff }
+    for (const byte of set.bytes) {
+      low |= 1 << (byte & 15)
+      high |= 1 << (byte >> 4)
+    }
   }
-  return { leaves, ends }
+  return { low, high }
 }
+
+function nibbleWeight({ low, high }: Nibbles): number {
+  let sum = 0
+  for (let byte = 0; byte < 256; byte++) {
+    if (((low >> (byte & 15)) & 1) === 1 && ((high >> (byte >> 4)) & 1) === 1) sum += BYTE_WEIGHTS[byte]
+  }
+  return sum
+}
+
+/** Per offset, buckets by low nibble and by high nibble; their conjunction over all offsets is a hit. */
+function fingerprintPrefilter(
+  beginnings: readonly Beginning[],
+  { offsets, buckets }: Fingerprints,
+  firstBytes: Uint8Array,
+): Prefilter {
+  const { block, words } = newBlock(2, firstBytes, FINGERPRINT_BYTES * 32)
+  words.setInt32(4, 16 + Math.max(...offsets), true)
+  offsets.forEach((offset, index) => {
+    words.setInt32(8 + index * 4, offset, true)
+    buckets.forEach((bucket, number) => {
+      const { low, high } = nibblesOf(bucket, offset)
+      for (let nibble = 0; nibble < 16; nibble++) {
+        if (((low >> nibble) & 1) === 1) block[TABLES_AT + index * 32 + nibble] |= 1 << number
+        if (((high >> nibble) & 1) === 1) block[TABLES_AT + index * 32 + 16 + nibble] |= 1 << number
+      }
+    })
+  })
+  const places = [...offsets].sort((a, b) => a - b).join(', ')
+  const reason = `the bytes at offsets ${places} of ${beginnings.length} beginnings are rare together`
+  return { kind: 'fingerprints', reason, firstBytes, block }
+}
+
+interface Shifts {
+  /** Bytes of the window. */
+  readonly window: number
+  /** Bytes at its end that are looked at: 3 or 4. */
+  readonly gram: number
+  readonly tableBits: number
+  /** By hash of a gram: how far the window may move; 0 where a beginning may stand in it. */
+  readonly table: Uint8Array
+  /** By hash of the first four bytes, a flag for each that a beginning has. */
+  readonly heads: Uint8Array
+  readonly meanShift: number
+  readonly stopping: number
+}
+
+/** Different texts that sets in a row may stand for; with more, a gram counts as any. */
+const MAX_GRAM_TEXTS = 4_096
+const HEAD_BYTES = 4
+const HEAD_BITS = 16
+const HASH_FACTOR = 0x9e3779b1
+/** Grams of made-up text that tell how far a window moves on average. */
+const SAMPLED_GRAMS = 512
+
+function buildShifts(beginnings: readonly Beginning[]): Shifts | undefined {
+  const window = beginnings.reduce((least, { length }) => Math.min(least, length), MAX_BEGINNING_BYTES)
+  if (window < HEAD_BYTES + 1) return undefined
+  const gram = window >= 7 && beginnings.length > 256 ? 4 : 3
+  const tableBits = Math.min(18, Math.max(12, Math.ceil(Math.log2(beginnings.length * window * 4))))
+  const table = new Uint8Array(1 << tableBits)
+  let most = window - gram + 1
+  const shifts = table.fill(most)
+  for (const beginning of beginnings) {
+    for (let at = 0; at + gram <= window; at++) {
+      const shift = window - gram - at
+      const isAny = !forEachText(beginning, at, gram, (text) => {
+        const cell = hashOf(text, tableBits)
+        if (shifts[cell] > shift) shifts[cell] = shift
+      })
+      if (isAny) most = Math.min(most, shift)
+    }
+  }
+  if (most < 2) return undefined
+  for (let cell = 0; cell < shifts.length; cell++) if (shifts[cell] > most) shifts[cell] = most
+  const heads = new Uint8Array(1 << HEAD_BITS)
+  for (const beginning of beginnings) {
+    if (!forEachText(beginning, 0, HEAD_BYTES, (text) => (heads[hashOf(text, HEAD_BITS)] = 1))) heads.fill(1)
+  }
+  const { meanShift, zeros } = sampleShifts(shifts, gram, tableBits)
+  const headShare = heads.reduce((sum, flag) => sum + flag, 0) / heads.length
+  return { window, gram, tableBits, table, heads, meanShift, stopping: (zeros * headShare) / meanShift }
+}
+
+function hashOf(text: number, bits: number): number {
+  return Math.imul(text, HASH_FACTOR) >>> (32 - bits)
+}
+
+/** Calls back with each text that the sets from `at` on stand for, as a little-endian number. False when too many. */
+function forEachText(beginning: Beginning, at: number, count: number, take: (text: number) => void): boolean {
+  let texts = 1
+  for (let i = 0; i < count; i++) texts *= beginning[at + i].bytes.length
+  if (texts > MAX_GRAM_TEXTS) return false
+  const walk = (i: number, text: number): void => {
+    if (i === count) take(text)
+    else for (const byte of beginning[at + i].bytes) walk(i + 1, text | (byte << (8 * i)))
+  }
+  walk(0, 0)
+  return true
+}
+
+/** How far a window moves, and how often it stops, on bytes that are as frequent as in text. */
+function sampleShifts(shifts: Uint8Array, gram: number, tableBits: number): { meanShift: number; zeros: number } {
+  let state = 1
+  const draw = (): number => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    let left = state / 2 ** 32
+    let byte = 0
+    while (byte < 255 && left >= BYTE_WEIGHTS[byte]) left -= BYTE_WEIGHTS[byte++]
+    return byte
+  }
+  let sum = 0
+  let zeros = 0
+  for (let i = 0; i < SAMPLED_GRAMS; i++) {
+    let text = 0
+    for (let at = 0; at < gram; at++) text |= draw() << (8 * at)
+    const shift = shifts[hashOf(text, tableBits)]
+    if (shift === 0) zeros++
+    sum += Math.max(1, shift)
+  }
+  return { meanShift: sum / SAMPLED_GRAMS, zeros: zeros / SAMPLED_GRAMS }
+}
+
+function shiftPrefilter(beginnings: readonly Beginning[], shifts: Shifts, firstBytes: Uint8Array): Prefilter {
+  const { window, gram, tableBits, table, heads } = shifts
+  const { block, words } = newBlock(3, firstBytes, heads.length + table.length)
+  words.setInt32(4, window, true)
+  words.setInt32(8, window - gram, true)
+  words.setInt32(12, gram === 4 ? -1 : 0xffffff, true)
+  words.setInt32(16, 32 - tableBits, true)
+  block.set(heads, TABLES_AT)
+  block.set(table, TABLES_AT + heads.length)
+  const reason =
+    `${beginnings.length} beginnings of ${window} bytes or more let a window move ` +
+    `${shifts.meanShift.toFixed(1)} bytes on average`
+  return { kind: 'shifts', reason, firstBytes, block }
+}
+
+/** Share of the bytes of ordinary text that a set has, roughly. */
+export function weightOf({ bytes }: ByteSet): number {
+  let sum = 0
+  for (const byte of bytes) sum += BYTE_WEIGHTS[byte]
+  return Math.min(1, sum)
+}
+
+/** Shares of bytes in HTML, CSS, scripts and JSON, roughly: all that matters is which are rare. */
+const BYTE_WEIGHTS: Float64Array = (() => {
+  const weights = new Float64Array(256).fill(0.0002)
+  const give = (bytes: string, percent: number): void => {
+    for (const byte of bytes) weights[byte.charCodeAt(0)] = percent / 100
+  }
+  give(' ', 11)
+  give('e', 7.5)
+  give('tasi', 5.5)
+  give('onrl', 4.5)
+  give('cdpu', 2.6)
+  give('mhgfb', 1.6)
+  give('vwyk', 0.9)
+  give('xjzq', 0.35)
+  give('<>/"=', 2)
+  give('.-:\n', 1.4)
+  give("_,;(){}'", 0.6)
+  give('0123456789', 0.6)
+  give('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 0.25)
+  give('#&?+%*[]!|$@\\\t\r', 0.2)
+  for (let byte = 0x80; byte < 0xc0; byte++) weights[byte] = 0.0006
+  const sum = weights.reduce((total, weight) => total + weight, 0)
+  return weights.map((weight) => weight / sum)
+})()

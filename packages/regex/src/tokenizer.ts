@@ -26,8 +26,10 @@ import {
   type Step,
   type Undecided,
 } from './automaton.ts'
+import type { FixedGroup } from './fixed-groups.ts'
 import { KERNEL_WASM } from './kernel.generated.ts'
-import { buildPrefilter, type Prefilter } from './prefilter.ts'
+import { byteSet } from './beginnings.ts'
+import { buildPrefilter, byteSetBlock, type Prefilter, weightOf } from './prefilter.ts'
 
 /** Transition rows and records of one rule set; met, the cache starts over. */
 export const MAX_TABLE_BYTES: number = 16 * 1024 * 1024
@@ -59,11 +61,23 @@ const EXIT_LIMIT = 4
 const EXIT_OUT_FULL = 5
 const EXIT_REPLACE = 6
 const EXIT_START = 8
+const EXIT_ACCEL = 9
+const NO_ACCEL = -1
+/** A state that is left more often, by bytes of ordinary text, is stepped through. */
+const MAX_LEAVING_WEIGHT = 0.1
+const PIECE_SLICE = 1
+const PIECE_BEGIN_FROM_END = 2
+const PIECE_END_FROM_END = 4
+/** Lengths of replacements that say how they are made. */
+const FIXED_BY_HOST = -1
+const FIXED_BY_RECIPE = -2
 const DECIDE_FLAG = 0x40000000
 const SHAPE_SHIFT = 24
 const SHAPE_ENTER = 1
 const SHAPE_LEAVE = 2
 const SHAPE_TAKE = 3
+const SHAPE_PUSH = 4
+const SHAPE_CUT = 5
 /** One byte and what a step can add must fit, so that entering a match needs no check. */
 const MIN_SHAPED_LIMIT = 4
 
@@ -101,6 +115,7 @@ const LIMIT_HELD_ONLY = 30
 const SCRATCH = 31
 const NEW_EDGES = 32
 const CONTEXT_RESTING = 33
+const HELD = 34
 const CONTROL_BYTES = 1024
 
 const ROW_HEADER_WORDS = 8
@@ -148,7 +163,11 @@ export const DEFAULT_CACHE_LIMITS: CacheLimits = { tableBytes: MAX_TABLE_BYTES, 
 export interface TokenizerRule extends AutomatonRule {
   /** The replacement, where it is the same for every match of every body. */
   readonly replacement: Uint8Array | undefined
+  /** The replacement, where it is put together from fixed texts and parts of the match at known places. */
+  readonly recipe?: readonly RecipePiece[] | undefined
 }
+
+export type RecipePiece = Uint8Array | FixedGroup
 
 interface Kernel {
   readonly memory: WebAssembly.Memory
@@ -245,12 +264,21 @@ export class Tokenizer {
     const resting = put(bytesOf(automaton.contexts.resting))
     const prefilter = this.prefilter.kind === 'none' ? 0 : put(this.prefilter.block)
     const replacements = this.allocate(this.rules.length * 8)
-    this.rules.forEach((rule, index) => {
-      const fixed = rule.replacement !== undefined && rule.replacement.length <= OUT_BYTES
-      const at = fixed && rule.replacement !== undefined ? put(rule.replacement) : 0
+    this.rules.forEach(({ replacement, recipe }, index) => {
+      let at = 0
+      let length = FIXED_BY_HOST
+      if (replacement !== undefined && replacement.length <= OUT_BYTES) {
+        at = put(replacement)
+        length = replacement.length
+      } else if (replacement === undefined && recipe !== undefined) {
+        const words = recipe.flatMap((piece) =>
+          piece instanceof Uint8Array ? [0, put(piece), piece.length, 0] : sliceWords(piece),
+        )
+        at = put(bytesOf(Int32Array.of(recipe.length, ...words)))
+        length = FIXED_BY_RECIPE
+      }
       this.words[replacements / 4 + index * 2] = at
-      this.words[replacements / 4 + index * 2 + 1] =
-        fixed && rule.replacement !== undefined ? rule.replacement.length : -1
+      this.words[replacements / 4 + index * 2 + 1] = length
     })
     const counted = this.rules.some((rule) => rule.max > 1 && rule.max !== Infinity)
     const groups = (automaton.program.instructions.length + 64) * GROUP_WORDS * 4
@@ -367,6 +395,7 @@ export class Tokenizer {
     this.words[at - 4] = 0
     this.words[at - 5] = state.context
     this.words[at - 6] = state.lastByteNeeded ? 1 : 0
+    this.words[at - 7] = 0
     this.stateAt.set(row, state)
   }
 
@@ -420,23 +449,56 @@ export class Tokenizer {
     return this.passingRecord
   }
 
-  /** @internal */
-  writeRecord(target: number, ops: Int32Array, flag: number): number {
+  /** @internal `groups`: those of the state that the step leaves. */
+  writeRecord(target: number, ops: Int32Array, groups: number, flag = 0): number {
     const record = this.tableAllocate(8 + ops.length * 4 + RECORD_MARGIN_BYTES)
     this.words[record / 4] = target
-    this.words[record / 4 + 1] = ops.length | flag | (this.shapeOf(ops) << SHAPE_SHIFT)
+    this.words[record / 4 + 1] = ops.length | flag | (this.shapeOf(ops, groups) << SHAPE_SHIFT)
     this.words.set(ops, record / 4 + 2)
     return record
   }
 
   /** The shape of a record that the kernel applies without a loop; 0 for none. */
-  private shapeOf(ops: Int32Array): number {
+  /**
+   * @internal Finds the bytes that leave a state which loops on the others, so that the kernel may skip to them. Costs a
+   * step for each byte class, once per row.
+   */
+  buildAccel(state: State, row: number): void {
+    const { automaton } = this
+    const loops = new Uint8Array(automaton.classCount)
+    for (let symbol = 0; symbol < automaton.classCount; symbol++) {
+      const cell = this.words[row / 4 + symbol]
+      if (cell !== -1) {
+        loops[symbol] = Number(cell === row)
+        continue
+      }
+      const step = automaton.step(state, symbol)
+      if ('undecided' in step || step.ops.length > 0 || step.target.key !== state.key) continue
+      loops[symbol] = 1
+      this.words[row / 4 + symbol] = row
+    }
+    const leaving = byteSet([...automaton.classOf].flatMap((symbol, byte) => (loops[symbol] === 0 ? [byte] : [])))
+    if (weightOf(leaving) > MAX_LEAVING_WEIGHT) {
+      this.words[row / 4 - 7] = NO_ACCEL
+      return
+    }
+    const block = byteSetBlock(leaving)
+    const at = this.tableAllocate(block.length)
+    this.bytes.set(block, at)
+    this.words[row / 4 - 7] = at
+  }
+
+  private shapeOf(ops: Int32Array, groups: number): number {
     // Matches that are counted, and limits below a few bytes, take the general way.
     if (this.words[COUNTERS] !== 0 || this.options.maxHeldBytes < MIN_SHAPED_LIMIT) return 0
     if (ops.length === 2 && ops[0] === OP_KEEP && ops[1] === 0) return SHAPE_LEAVE
     if (ops.length === 7 && ops[0] === OP_MATCH && ops[6] === 0) return SHAPE_TAKE
-    const enters = ops.length === 6 && ops[0] === OP_GROUP && ops[1] === 1 && ops[4] === 1 && ops[5] === 0
-    return enters ? SHAPE_ENTER : 0
+    if (ops.length === 6 && ops[0] === OP_GROUP && ops[1] === 1 && ops[5] === groups) return SHAPE_ENTER
+    const keep = ops[0] === OP_GROUP ? 3 : 0
+    if (groups === 0 || ops[keep] !== OP_KEEP || (keep === 3 && ops.at(-1) !== groups)) return 0
+    const kept = ops.subarray(keep + 2, keep === 3 ? -1 : undefined)
+    if (kept.length === 0 || kept.some((group, index) => group !== index)) return 0
+    return keep === 3 ? SHAPE_PUSH : SHAPE_CUT
   }
 
   /** @internal A record chosen by run-time decisions, from the cache. */
@@ -497,9 +559,10 @@ export class TokenStream {
   write(chunk: Uint8Array): number {
     if (this.passing && !this.holdsOutput()) return this.pass(chunk)
     this.activate()
+    const { tokenizer } = this
     if (!this.flush()) return 0
     if (this.exceeded !== undefined && !this.settleExceeded()) return this.aborted ? chunk.length : 0
-    const pieceBytes = this.tokenizer.options.nginx ? Math.max(1, chunk.length) : PIECE_BYTES
+    const pieceBytes = tokenizer.options.nginx ? Math.max(1, chunk.length) : PIECE_BYTES
     let at = 0
     while (at < chunk.length) {
       if (this.passing) return at + this.pass(at === 0 ? chunk : chunk.subarray(at))
@@ -511,7 +574,8 @@ export class TokenStream {
         while (!this.flush());
         return at
       }
-      this.heldBytes = this.tokenizer.kernel.heldBytes()
+      // The kernel has worked out what is settled.
+      this.heldBytes = this.passing ? 0 : tokenizer.words[HELD]
       if (!this.flush(this.passing ? undefined : piece)) return at
     }
     if (this.passing) this.heldBytes = 0
@@ -677,6 +741,12 @@ export class TokenStream {
     const { tokenizer } = this
     const { automaton } = tokenizer
     const state = tokenizer.stateOf(tokenizer.words[ROW])
+    if (exit === EXIT_ACCEL) {
+      const row = tokenizer.words[ROW]
+      if (tokenizer.cachedRow(state) === row) tokenizer.buildAccel(state, row)
+      else tokenizer.words[row / 4 - 7] = NO_ACCEL
+      return
+    }
     if (exit === EXIT_START) {
       // Only rule sets without empty matches skip, so nothing happens on entering.
       const row = this.rowFor((automaton.enter(tokenizer.words[DETAIL], state.active) as Step).target)
@@ -692,12 +762,12 @@ export class TokenStream {
       if (this.takePassingStep(state, row, step, target)) return
       // The kernel asks at records only whether bytes may be skipped from here on.
       const plain = step.ops.length === 0 && tokenizer.maySkip(row) === tokenizer.maySkip(target)
-      const cell = plain ? target : ~tokenizer.writeRecord(target, step.ops, 0)
+      const cell = plain ? target : ~tokenizer.writeRecord(target, step.ops, state.groups.length)
       tokenizer.words[row / 4 + symbol] = cell
       return
     }
     if (step !== undefined && tokenizer.cachedRow(state) === row) {
-      const cell = ~tokenizer.writeRecord(0, NO_OPS, DECIDE_FLAG)
+      const cell = ~tokenizer.writeRecord(0, NO_OPS, 0, DECIDE_FLAG)
       tokenizer.words[row / 4 + symbol] = cell
     }
     let key = ''
@@ -712,7 +782,7 @@ export class TokenStream {
     }
     const target = this.rowFor(decided.target)
     if (this.takePassingStep(state, row, decided, target)) return
-    const record = tokenizer.writeRecord(target, decided.ops, 0)
+    const record = tokenizer.writeRecord(target, decided.ops, state.groups.length)
     tokenizer.rememberDecided(key, record)
     this.takeStep(record)
   }
@@ -878,7 +948,7 @@ export class TokenStream {
     if (this.passing || this.ended) {
       words[SETTLED] = words[EDGE_COUNT]
       words[BARRIER] = words[POS]
-    } else kernel.settle()
+    } else if (piece === undefined) kernel.settle()
     // Nothing may leave that a check at the end of the write could still have to undo.
     if (this.exceeded !== undefined && kernel.heldBytes() > tokenizer.options.maxHeldBytes) return true
     this.exceeded = undefined
@@ -1104,8 +1174,14 @@ export class TokenStream {
 }
 
 const PARKED_WORDS: readonly number[] = [POS, SKIPPED, EDGE_COUNT, EDGE_HEAD, GROUP_COUNT, EMITTED, SETTLED, BARRIER]
-function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array): Uint8Array {
+function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array | Int32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength)
+}
+
+function sliceWords({ begin, end }: FixedGroup): number[] {
+  const flags =
+    PIECE_SLICE | (begin.from === 'end' ? PIECE_BEGIN_FROM_END : 0) | (end.from === 'end' ? PIECE_END_FROM_END : 0)
+  return [flags, begin.bytes, end.bytes, 0]
 }
 
 const NO_OPS = new Int32Array(0)

@@ -3,11 +3,13 @@ import type { ByteSink } from '@prexy/bytes/sink'
 import { type Node, type ParsedPattern, PatternError } from '@prexy/regex/ast'
 import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
 import { ContextLimitError, type Region } from '@prexy/regex/context'
+import { findFixedGroup } from '@prexy/regex/fixed-groups'
 import { parsePattern } from '@prexy/regex/parse'
 import type { RuleSource } from '@prexy/regex/program'
 import {
   type CacheLimits,
   DEFAULT_CACHE_LIMITS,
+  type RecipePiece,
   Tokenizer,
   type TokenizerOptions,
   type TokenizerRule,
@@ -154,7 +156,24 @@ export function toTokenizerRule(rule: CompiledRule): TokenizerRule {
     max: rule.max,
     region: rule.region,
     replacement: rule.template.fixed,
+    recipe: recipeOf(rule),
   }
+}
+
+/** How the kernel can put a replacement together; undefined where a variable, a filter or the text decides. */
+function recipeOf({ template, source }: CompiledRule): readonly RecipePiece[] | undefined {
+  const pieces: RecipePiece[] = []
+  for (const part of template.parts) {
+    if (part.kind === 'bytes') {
+      pieces.push(part.bytes)
+      continue
+    }
+    if (part.kind !== 'group' || part.filters.length > 0) return undefined
+    const group = findFixedGroup(source.root, part.group, source.mode)
+    if (group === undefined) return undefined
+    pieces.push(group)
+  }
+  return pieces
 }
 
 type Report = (problem: Omit<RuleProblem, 'rule'>) => void

@@ -38,7 +38,10 @@ const EDGE_CAPACITY: usize = 80
 const GROUPS: usize = 84
 const OUT: usize = 88
 const OUT_CAPACITY: usize = 92
-/** Per rule: address and length of a fixed replacement; length -1 when the host makes it. */
+/**
+ * Per rule: address and length of a fixed replacement; length -1 when the host makes it, -2 when it is a recipe of
+ * literals and slices of the match: their number, then four words each (see `PIECE_SLICE`).
+ */
 const REPLACEMENTS: usize = 96
 const HITS: usize = 100
 const PREFILTER: usize = 104
@@ -52,6 +55,8 @@ const SCRATCH: usize = 124
 const NEW_EDGES: usize = 128
 /** Per context, the one to start from after a skip, before the last bytes are looked at. */
 const CONTEXT_RESTING: usize = 132
+/** `heldBytes` when `run` was done. */
+const HELD: usize = 136
 
 // A row: facts about the state, then a cell per byte class. Offsets from the first cell.
 const ROW_GROUPS: usize = 4
@@ -62,6 +67,8 @@ const ROW_STARTS: usize = 16
 const ROW_CONTEXT: usize = 20
 /** Nonzero when a match may turn out to have ended one byte back, with the byte since then copied. */
 const ROW_LAST_BYTE: usize = 24
+/** Prefilter block for the bytes that leave the state; 0 when nobody has looked for them, -1 when there are too many. */
+const ROW_ACCEL: usize = 28
 
 const EXIT_DONE: i32 = 0
 const EXIT_UNKNOWN: i32 = 1
@@ -75,6 +82,15 @@ const EXIT_REPLACE: i32 = 6
 const EXIT_TEXT: i32 = 7
 /** The start row of the context in the detail word has not been built. */
 const EXIT_START: i32 = 8
+/** The state loops on most bytes: which ones leave it? */
+const EXIT_ACCEL: i32 = 9
+
+// A piece of a recipe: flags, then address and length of a literal, or the offsets of a slice's begin and end.
+const PIECE_SLICE: i32 = 1
+/** The offset counts back from the end of the match. */
+const PIECE_BEGIN_FROM_END: i32 = 2
+const PIECE_END_FROM_END: i32 = 4
+const PIECE_BYTES: usize = 16
 
 const OP_GROUP: i32 = 1
 const OP_MATCH: i32 = 2
@@ -100,6 +116,12 @@ const SHAPE_ENTER: i32 = 1
 const SHAPE_LEAVE: i32 = 2
 /** A match, and no group lives on: `OP_MATCH ...`, `OP_KEEP 0`. */
 const SHAPE_TAKE: i32 = 3
+/** The first groups live on, and one begins: `OP_GROUP back kind`, `OP_KEEP n 0 1 ... new`. */
+const SHAPE_PUSH: i32 = 4
+/** Only the first groups live on: `OP_KEEP n 0 1 ...`. */
+const SHAPE_CUT: i32 = 5
+/** Bytes in the same state after which it is worth to look for those that leave it. */
+const ACCEL_AFTER: i32 = 16
 
 // @ts-ignore: decorator
 @inline
@@ -156,10 +178,25 @@ export function run(): i32 {
       let limit = cb(CHECK_AT)
       if (limit > end) limit = end
       while (pos < limit) {
-        cell = cellAt(row, classMap, bias + pos)
+        const before = row
+        let stop = pos + ACCEL_AFTER
+        if (stop > limit) stop = limit
+        while (pos < stop) {
+          cell = cellAt(row, classMap, bias + pos)
+          if (cell < 0) break
+          row = cell
+          pos++
+        }
         if (cell < 0) break
-        row = cell
-        pos++
+        if (row == before) {
+          const accel = load<i32>(row - ROW_ACCEL)
+          if (accel == 0) {
+            store<i32>(POS, pos)
+            store<i32>(ROW, <i32>row)
+            return EXIT_ACCEL
+          }
+          if (accel > 0) pos = skip(accel, bias + pos, bias + limit) - bias
+        }
       }
       if (pos >= end) break
       if (pos >= limit) {
@@ -222,6 +259,27 @@ export function run(): i32 {
         pos++
         continue
       }
+      if (shape >= SHAPE_PUSH) {
+        const groups: usize = cb(GROUPS)
+        const bound = pos + 1 - load<i32>(groups) + cb(EDGE_COUNT) - load<i32>(groups, 4)
+        const limit = cb(LIMIT)
+        if (bound <= limit) {
+          let count: i32
+          if (shape == SHAPE_PUSH) {
+            count = load<i32>(record, 24)
+            const group = groups + <usize>(count - 1) * GROUP_BYTES
+            store<i32>(group, pos + 1 - load<i32>(record, 12))
+            store<i32>(group, cb(EDGE_COUNT), 4)
+            store<i32>(group, cb(SKIPPED), 8)
+            store<i32>(group, load<i32>(record, 16), 12)
+          } else count = load<i32>(record, 12)
+          store<i32>(GROUP_COUNT, count)
+          store<i32>(CHECK_AT, pos + 1 + (limit - bound))
+          row = load<i32>(record)
+          pos++
+          continue
+        }
+      }
     }
     store<i32>(POS, pos)
     store<i32>(ROW, <i32>row)
@@ -236,6 +294,8 @@ export function run(): i32 {
   }
   store<i32>(POS, pos)
   store<i32>(ROW, <i32>row)
+  store<i32>(HELD, heldBytes())
+  settle()
   return EXIT_DONE
 }
 
@@ -511,7 +571,18 @@ export function drain(): i32 {
     if (last) break
     if (!keeps) {
       const rule = load<i32>(edge, 8)
-      const size = load<i32>(replacements + (<usize>rule << 3), 4)
+      let size = load<i32>(replacements + (<usize>rule << 3), 4)
+      if (size == -2) {
+        size = follow(load<i32>(replacements + (<usize>rule << 3)), edge, length)
+        if (size >= 0) {
+          length += size
+          const hit = hits + (<usize>rule << 2)
+          store<i32>(hit, load<i32>(hit) + 1)
+          emitted = load<i32>(edge, 4)
+          head++
+          continue
+        }
+      }
       if (size < 0) {
         exit = EXIT_REPLACE
         break
@@ -535,16 +606,47 @@ export function drain(): i32 {
 }
 
 /**
- * Address of the first place in [from, to) where a rule may begin, or `to`. A prefilter block: kind (1: one of a set
- * of bytes, 2: three-byte fingerprints in eight buckets), at 16 a flag per first byte, at 272 the nibble tables.
+ * Writes what a recipe makes of a match into the output and returns its length; -1 when there is no room for it or the
+ * text is not in the window.
+ */
+function follow(recipe: usize, edge: usize, length: i32): i32 {
+  const start = load<i32>(edge)
+  const end = load<i32>(edge, 4)
+  if (start < cb(WINDOW_START)) return -1
+  const bias = cb(BIAS)
+  const out: usize = cb(OUT)
+  const capacity = cb(OUT_CAPACITY)
+  const pieces = load<i32>(recipe)
+  let written = length
+  let piece = recipe + 4
+  for (let i = 0; i < pieces; i++) {
+    const flags = load<i32>(piece)
+    let from = load<i32>(piece, 4)
+    let size = load<i32>(piece, 8)
+    if ((flags & PIECE_SLICE) != 0) {
+      from = (flags & PIECE_BEGIN_FROM_END) != 0 ? end - from : start + from
+      size = ((flags & PIECE_END_FROM_END) != 0 ? end - size : start + size) - from
+      from += bias
+    }
+    if (size > capacity - written) return -1
+    copyOut(out + written, from, size)
+    written += size
+    piece += PIECE_BYTES
+  }
+  return written - length
+}
+
+/**
+ * Address of the first place in [from, to) where a rule may begin, or `to`. A prefilter block (prefilter.ts): at 0 the
+ * kind, at 4 the bytes that have to be there, at 8 four numbers, at 32 a flag per first byte, at 288 tables.
  */
 function skip(prefilter: usize, from: i32, to: i32): i32 {
   let p = from
-  const nibble = i8x16.splat(0x0f)
-  if (load<i32>(prefilter) == 1) {
-    const low = v128.load(prefilter, 272)
-    const high = v128.load(prefilter, 288)
-    const bits = v128.load(prefilter, 304)
+  const kind = load<i32>(prefilter)
+  if (kind == 1) {
+    const low = v128.load(prefilter, 288)
+    const high = v128.load(prefilter, 304)
+    const bits = v128.load(prefilter, 320)
     const keep = i8x16.splat(<i8>0x8f)
     const flip = i8x16.splat(<i8>0x80)
     const seven = i8x16.splat(7)
@@ -558,28 +660,69 @@ function skip(prefilter: usize, from: i32, to: i32): i32 {
       if (v128.any_true(hit)) return p + ctz<i32>(i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0))))
       p += 16
     }
-  } else {
-    const low0 = v128.load(prefilter, 272)
-    const high0 = v128.load(prefilter, 288)
-    const low1 = v128.load(prefilter, 304)
-    const high1 = v128.load(prefilter, 320)
-    const low2 = v128.load(prefilter, 336)
-    const high2 = v128.load(prefilter, 352)
-    while (p + 18 <= to) {
-      const text0 = v128.load(p)
-      const text1 = v128.load(p, 1)
-      const text2 = v128.load(p, 2)
+  } else if (kind == 2) {
+    const nibble = i8x16.splat(0x0f)
+    const low0 = v128.load(prefilter, 288)
+    const high0 = v128.load(prefilter, 304)
+    const low1 = v128.load(prefilter, 320)
+    const high1 = v128.load(prefilter, 336)
+    const low2 = v128.load(prefilter, 352)
+    const high2 = v128.load(prefilter, 368)
+    const low3 = v128.load(prefilter, 384)
+    const high3 = v128.load(prefilter, 400)
+    const last = to - load<i32>(prefilter, 4)
+    const at0 = load<i32>(prefilter, 8)
+    const at1 = load<i32>(prefilter, 12)
+    const at2 = load<i32>(prefilter, 16)
+    const at3 = load<i32>(prefilter, 20)
+    while (p <= last) {
+      const text0 = v128.load(p + at0)
+      const text1 = v128.load(p + at1)
+      const text2 = v128.load(p + at2)
+      const text3 = v128.load(p + at3)
       const hit = v128.and(
         v128.and(
-          v128.and(i8x16.swizzle(low0, v128.and(text0, nibble)), i8x16.swizzle(high0, i8x16.shr_u(text0, 4))),
-          v128.and(i8x16.swizzle(low1, v128.and(text1, nibble)), i8x16.swizzle(high1, i8x16.shr_u(text1, 4))),
+          v128.and(
+            i8x16.swizzle(low0, v128.and(text0, nibble)),
+            i8x16.swizzle(high0, v128.and(i16x8.shr_u(text0, 4), nibble)),
+          ),
+          v128.and(
+            i8x16.swizzle(low1, v128.and(text1, nibble)),
+            i8x16.swizzle(high1, v128.and(i16x8.shr_u(text1, 4), nibble)),
+          ),
         ),
-        v128.and(i8x16.swizzle(low2, v128.and(text2, nibble)), i8x16.swizzle(high2, i8x16.shr_u(text2, 4))),
+        v128.and(
+          v128.and(
+            i8x16.swizzle(low2, v128.and(text2, nibble)),
+            i8x16.swizzle(high2, v128.and(i16x8.shr_u(text2, 4), nibble)),
+          ),
+          v128.and(
+            i8x16.swizzle(low3, v128.and(text3, nibble)),
+            i8x16.swizzle(high3, v128.and(i16x8.shr_u(text3, 4), nibble)),
+          ),
+        ),
       )
       if (v128.any_true(hit)) return p + ctz<i32>(i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0))))
       p += 16
     }
+  } else {
+    const last = to - load<i32>(prefilter, 4)
+    const gramAt = load<i32>(prefilter, 8)
+    const mask = load<i32>(prefilter, 12)
+    const bits = load<i32>(prefilter, 16)
+    const heads = prefilter + 288
+    const table = heads + 65536
+    while (p <= last) {
+      const gram = load<i32>(p + gramAt) & mask
+      const shift = <i32>load<u8>(table + <usize>((gram * <i32>0x9e3779b1) >>> bits))
+      if (shift != 0) {
+        p += shift
+        continue
+      }
+      if (load<u8>(heads + <usize>((load<i32>(p) * <i32>0x9e3779b1) >>> 16)) != 0) return p
+      p++
+    }
   }
-  while (p < to && load<u8>(prefilter + 16 + <usize>load<u8>(p)) == 0) p++
+  while (p < to && load<u8>(prefilter + 32 + <usize>load<u8>(p)) == 0) p++
   return p
 }

@@ -1,0 +1,144 @@
+/**
+ * What a match can begin with: for every rule, a few sequences of byte sets, one of which every match of it passes
+ * through. Assertions are taken as passed, so a beginning may promise too much, never too little.
+ */
+import type { Instruction, Program } from './program.ts'
+
+/** Bytes of a beginning that are looked at. */
+export const MAX_BEGINNING_BYTES = 16
+/** Ways to begin that are told apart in one rule, and up to which byte; beyond it, sets are united. */
+const MAX_RULE_BEGINNINGS = 64
+const MAX_SPLIT_BYTES = 4
+/** Instructions that one step follows; a rule that can be at more places at once says no more. */
+const MAX_PLACES = 1_024
+
+export interface ByteSet {
+  /** A flag per byte. */
+  readonly flags: Uint8Array
+  readonly bytes: readonly number[]
+}
+
+/** One set per byte that every match of this kind has at least. */
+export type Beginning = readonly ByteSet[]
+
+const singles = new Map<number, ByteSet>()
+
+/** The set of one byte; shared. */
+export function singleByte(byte: number): ByteSet {
+  let set = singles.get(byte)
+  if (set === undefined) {
+    set = { flags: new Uint8Array(256), bytes: [byte] }
+    set.flags[byte] = 1
+    singles.set(byte, set)
+  }
+  return set
+}
+
+export function byteSet(bytes: Iterable<number>): ByteSet {
+  const flags = new Uint8Array(256)
+  for (const byte of bytes) flags[byte] = 1
+  const members: number[] = []
+  for (let byte = 0; byte < 256; byte++) if (flags[byte] === 1) members.push(byte)
+  return members.length === 1 ? singleByte(members[0]) : { flags, bytes: members }
+}
+
+interface Path {
+  readonly sets: ByteSet[]
+  /** Consuming instructions that come next. */
+  readonly places: readonly number[]
+}
+
+interface Reached {
+  readonly places: readonly number[]
+  /** The rule may end here, so that nothing follows for sure. */
+  readonly ends: boolean
+}
+
+/** The beginnings of one rule, which must not match the empty string. None when it matches nothing at all. */
+export function beginningsOf(program: Program, rule: number): Beginning[] {
+  const found: Beginning[] = []
+  let open: Path[] = [{ sets: [], places: reach(program, [program.starts[rule]]).places }]
+  for (let depth = 1; open.length > 0; depth++) {
+    const next: Path[] = []
+    for (const path of open) {
+      const ways = waysOn(program, path.places)
+      const splits = depth <= MAX_SPLIT_BYTES && ways.length + next.length + found.length <= MAX_RULE_BEGINNINGS
+      const chosen = splits || ways.length <= 1 ? ways : [unite(ways)]
+      for (const { set, targets } of chosen) {
+        if (chosen.length === 1) path.sets.push(set)
+        const sets = chosen.length === 1 ? path.sets : [...path.sets, set]
+        const { places, ends } = reach(program, targets)
+        if (ends || depth === MAX_BEGINNING_BYTES || places.length > MAX_PLACES) found.push(sets)
+        else next.push({ sets, places })
+      }
+    }
+    open = next
+  }
+  return found
+}
+
+interface Way {
+  readonly set: ByteSet
+  readonly targets: readonly number[]
+}
+
+/** The bytes that can come next, by where they lead; ways on the same bytes are one. */
+function waysOn(program: Program, places: readonly number[]): Way[] {
+  if (places.length === 1) {
+    const instruction = program.instructions[places[0]]
+    if (instruction.op === 'bytes' && instruction.arcs.length === 3 && instruction.arcs[0] === instruction.arcs[1]) {
+      return [{ set: singleByte(instruction.arcs[0]), targets: [instruction.arcs[2]] }]
+    }
+  }
+  const ways = new Map<string, { ranges: readonly number[]; targets: number[] }>()
+  for (const place of places) {
+    for (const [target, ranges] of rangesByTarget(program.instructions[place])) {
+      const key = ranges.join()
+      const way = ways.get(key)
+      if (way === undefined) ways.set(key, { ranges, targets: [target] })
+      else if (!way.targets.includes(target)) way.targets.push(target)
+    }
+  }
+  return Array.from(ways.values(), ({ ranges, targets }) => ({ set: byteSet(bytesIn(ranges)), targets }))
+}
+
+function rangesByTarget(instruction: Instruction): Map<number, number[]> {
+  const byTarget = new Map<number, number[]>()
+  if (instruction.op !== 'bytes') return byTarget
+  const { arcs } = instruction
+  for (let i = 0; i < arcs.length; i += 3) {
+    const ranges = byTarget.get(arcs[i + 2]) ?? []
+    ranges.push(arcs[i], arcs[i + 1])
+    byTarget.set(arcs[i + 2], ranges)
+  }
+  return byTarget
+}
+
+function* bytesIn(ranges: readonly number[]): Generator<number> {
+  for (let i = 0; i < ranges.length; i += 2) for (let byte = ranges[i]; byte <= ranges[i + 1]; byte++) yield byte
+}
+
+function unite(ways: readonly Way[]): Way {
+  return {
+    set: byteSet(ways.flatMap(({ set }) => set.bytes)),
+    targets: [...new Set(ways.flatMap(({ targets }) => targets))],
+  }
+}
+
+function reach(program: Program, targets: readonly number[]): Reached {
+  if (targets.length === 1 && program.instructions[targets[0]].op === 'bytes') return { places: targets, ends: false }
+  const places: number[] = []
+  let ends = false
+  const seen = new Set<number>()
+  const stack = [...targets]
+  for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
+    if (seen.has(pc)) continue
+    seen.add(pc)
+    const instruction = program.instructions[pc]
+    if (instruction.op === 'bytes') places.push(pc)
+    else if (instruction.op === 'split') stack.push(...instruction.next)
+    else if (instruction.op === 'match' || instruction.op === 'hostEnd') ends = true
+    else stack.push(instruction.next)
+  }
+  return { places, ends }
+}
