@@ -43,7 +43,10 @@ describe('conditions', () => {
     ['all of sel_* or 1 of a', ['A', 'XY'], ['X']],
   ]
   test.each(cases)('%s', (condition, yes, no) => {
-    expect({ missed: yes.filter((set) => !holds(condition, set)), wrong: no.filter((set) => holds(condition, set)) }).toEqual({
+    expect({
+      missed: yes.filter((set) => !holds(condition, set)),
+      wrong: no.filter((set) => holds(condition, set)),
+    }).toEqual({
       missed: [],
       wrong: [],
     })

@@ -61,7 +61,8 @@ describe('event_count', () => {
   })
 
   test('groups are counted apart, and events without the field are in none', () => {
-    const yaml = BASE + correlation('type: event_count\nrules: [base]\ngroup-by: [U, V]\ntimespan: 10s\ncondition: {gt: 1}')
+    const yaml =
+      BASE + correlation('type: event_count\nrules: [base]\ngroup-by: [U, V]\ntimespan: 10s\ncondition: {gt: 1}')
     const events = [
       at(0, { A: 1, U: 'x', V: 'y' }),
       at(1, { A: 1, U: 'x', V: 'z' }),
@@ -90,7 +91,8 @@ describe('event_count', () => {
   })
 
   test('generate lets the rules report too', () => {
-    const yaml = BASE + correlation('type: event_count\nrules: [base]\ntimespan: 10s\ngenerate: true\ncondition: {gte: 2}')
+    const yaml =
+      BASE + correlation('type: event_count\nrules: [base]\ntimespan: 10s\ngenerate: true\ncondition: {gte: 2}')
     expect(titles(compile(yaml).set, times([0, 1]))).toEqual(['Base', 'Base', 'Corr'])
   })
 })
@@ -104,7 +106,8 @@ describe('values', () => {
     expect(found(yaml, users('abaaac'))).toEqual([])
   })
   test('value_count over two fields counts pairs', () => {
-    const yaml = BASE + correlation('type: value_count\nrules: [base]\ntimespan: 9s\ncondition: {field: [U, V], gte: 2}')
+    const yaml =
+      BASE + correlation('type: value_count\nrules: [base]\ntimespan: 9s\ncondition: {field: [U, V], gte: 2}')
     expect(found(yaml, [at(0, { A: 1, U: 'x', V: 'y' }), at(1, { A: 1, U: 'x', V: 'z' })])).toEqual([['Corr', 2, []]])
   })
   const numbers = (values: readonly (number | string)[]): SigmaEvent[] =>
@@ -175,7 +178,10 @@ describe('temporal_ordered', () => {
 })
 
 describe('chains', () => {
-  const many = correlation('type: event_count\nrules: [base]\ngroup-by: [U]\ntimespan: 10s\ncondition: {gte: 2}', 'Many')
+  const many = correlation(
+    'type: event_count\nrules: [base]\ngroup-by: [U]\ntimespan: 10s\ncondition: {gte: 2}',
+    'Many',
+  )
   test('many failures, then a success of the same user, as in the specification', () => {
     const yaml = `${BASE}${correlation('type: temporal_ordered\nrules: [many, other]\ngroup-by: [U]\ntimespan: 1m')}---\n${many}`
     const fail = (second: number, user: string): SigmaEvent => at(second, { A: 1, U: user })
@@ -189,7 +195,10 @@ describe('chains', () => {
     expect(found(yaml, events)).toEqual([['Corr', 2, ['h']]])
   })
   test('a window that closed has its groups only, and a rule that asks for more is refused', () => {
-    const few = correlation('type: event_count\nrules: [base]\ngroup-by: [U]\ntimespan: 10s\ncondition: {lte: 2}', 'Few')
+    const few = correlation(
+      'type: event_count\nrules: [base]\ngroup-by: [U]\ntimespan: 10s\ncondition: {lte: 2}',
+      'Few',
+    )
     const over = (groupBy: string): string =>
       `${BASE}${few}---\n${correlation(`type: event_count\nrules: [few]\ngroup-by: [${groupBy}]\ntimespan: 1h\ncondition: {gte: 2}`)}`
     expect(found(over('U'), times([0, 60, 120], { A: 1, U: 'u' }))).toEqual([['Corr', 2, ['u']]])
@@ -198,9 +207,21 @@ describe('chains', () => {
     ])
   })
   test.each([
-    ['a rule that is not there', correlation('type: temporal\nrules: [base, nobody]\ntimespan: 1m'), 'there is no rule "nobody"; load it too; rules go by id or name'],
-    ['itself', correlation('type: temporal\nrules: [base, corr]\ntimespan: 1m'), 'the correlation refers to itself through "corr"'],
-    ['a rule twice', correlation('type: temporal\nrules: [base, base-id]\ntimespan: 1m'), 'the correlation names a rule twice'],
+    [
+      'a rule that is not there',
+      correlation('type: temporal\nrules: [base, nobody]\ntimespan: 1m'),
+      'there is no rule "nobody"; load it too; rules go by id or name',
+    ],
+    [
+      'itself',
+      correlation('type: temporal\nrules: [base, corr]\ntimespan: 1m'),
+      'the correlation refers to itself through "corr"',
+    ],
+    [
+      'a rule twice',
+      correlation('type: temporal\nrules: [base, base-id]\ntimespan: 1m'),
+      'the correlation names a rule twice',
+    ],
   ])('a correlation cannot refer to %s', (_, text, message) => {
     expect(compile(BASE + text).problems).toEqual([`rule.yml:25: Corr: ${message}`])
   })
@@ -258,7 +279,9 @@ describe('time', () => {
     const seen: Hit[] = []
     for (const second of [20, 5, 21]) matcher.match(at(second, { A: 1 }), (hit) => void seen.push(hit))
     matcher.finish((hit) => void seen.push(hit))
-    expect(seen.map(({ correlation: c }) => c)).toEqual([{ group: [], groupBy: [], value: 3, from: 20_000, to: 21_000 }])
+    expect(seen.map(({ correlation: c }) => c)).toEqual([
+      { group: [], groupBy: [], value: 3, from: 20_000, to: 21_000 },
+    ])
     expect(matcher.correlationCounters()[0].lateEvents).toBe(1)
   })
   test('advance closes the windows that are over', () => {
@@ -288,7 +311,11 @@ describe('limits', () => {
   test('entries of a single group are given up, oldest first, and counted', () => {
     const events = Array.from({ length: 50 }, (_, second) => at(second, { A: 1, N: 1 }))
     const body = 'type: value_sum\nrules: [base]\ntimespan: 1h\ncondition: {field: N, gte: 40}'
-    expect(run(body, { maxGroups: 2, maxEntries: 10 }, events)).toMatchObject({ seen: 0, entries: 10, evictedEntries: 40 })
+    expect(run(body, { maxGroups: 2, maxEntries: 10 }, events)).toMatchObject({
+      seen: 0,
+      entries: 10,
+      evictedEntries: 40,
+    })
   })
   test('many groups and values stay within the limits', () => {
     const events = Array.from({ length: 5_000 }, (_, n) => at(n / 100, { A: 1, U: `u${n % 700}`, V: `v${n}` }))

@@ -17,7 +17,11 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { item: 'F: 0x10', yes: ['0x10', '0X10', 16, '16'], no: [10, '0x1'] },
     { item: 'F: 1.0', yes: [1, '1', '1.0'], no: ['1.00', 10] },
     { item: 'F: true', yes: [true, 'true', 'TRUE'], no: [false, 1, 'yes'] },
-    { item: 'F: 12345678901234567890', yes: ['12345678901234567890', 12345678901234567890n], no: ['12345678901234567000'] },
+    {
+      item: 'F: 12345678901234567890',
+      yes: ['12345678901234567890', 12345678901234567890n],
+      no: ['12345678901234567000'],
+    },
     { item: "F: ''", yes: [''], no: ['a', null] },
     { item: 'F: [a, b]', yes: ['a', 'B'], no: ['c', 'ab', ''] },
     { item: 'F: straße', yes: ['STRAßE', 'straße'], no: ['strasse', 'STRASSE'] },
@@ -85,7 +89,11 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { item: 'F|neq|contains|all: [a, b]', yes: ['a', 'b'], no: ['ab'] },
   ],
   windash: [
-    { item: "F|windash|contains: ' -s'", yes: ['x -s', 'x /s', 'x \u2013s', 'x \u2014s', 'x \u2015s'], no: ['x s', '-s'] },
+    {
+      item: "F|windash|contains: ' -s'",
+      yes: ['x -s', 'x /s', 'x \u2013s', 'x \u2014s', 'x \u2015s'],
+      no: ['x s', '-s'],
+    },
     { item: "F|contains|windash: '-a-b'", yes: ['-a-b', '/a-b'], no: ['-a/b'] },
     { item: "F|windash: '-a /b'", yes: ['-a -b', '/a /b', '/a -b', '\u2013a \u2014b'], no: ['a b'] },
     { item: "F|windash: '--a'", yes: ['--a', '-/a'], no: ['/-a', '//a'] },
@@ -142,23 +150,43 @@ const TABLES: Readonly<Record<string, readonly Row[]>> = {
     { item: 'F|gt|all: [5, 100]', yes: [101], no: [6] },
   ],
   'parts of dates': [
-    { item: 'F|minute: 5', yes: ['2026-11-30T23:05:00Z', '2026-11-30 23:05'], no: ['2026-11-30T05:23:00Z', 'x', '2026-11-30'] },
+    {
+      item: 'F|minute: 5',
+      yes: ['2026-11-30T23:05:00Z', '2026-11-30 23:05'],
+      no: ['2026-11-30T05:23:00Z', 'x', '2026-11-30'],
+    },
     { item: 'F|hour: 23', yes: ['2026-11-30T23:05:09.5+02:00'], no: ['2026-11-30T21:05:00Z', '2026-11-30T24:00'] },
     { item: 'F|day: 30', yes: ['2026-11-30', '2026-11-30T00:00Z'], no: ['2026-02-30', '2026-11-29'] },
     { item: 'F|week: 1', yes: ['2026-01-01', '2025-12-29'], no: ['2026-01-05'] },
     { item: 'F|week: 53', yes: ['2026-12-31', '2027-01-03'], no: ['2027-01-04'] },
-    { item: 'F|month: 11', yes: ['2026-11-30', Date.UTC(2026, 10, 30), Date.UTC(2026, 10, 30) / 1000], no: ['2026-12-01', true] },
+    {
+      item: 'F|month: 11',
+      yes: ['2026-11-30', Date.UTC(2026, 10, 30), Date.UTC(2026, 10, 30) / 1000],
+      no: ['2026-12-01', true],
+    },
     { item: 'F|year: 2026', yes: ['2026-11-30'], no: ['2025-11-30', 2026] },
     { item: 'F|hour|gte: 22', yes: ['2026-11-30T22:00'], no: ['2026-11-30T21:59'] },
     { item: 'F|hour: [1, 2]', yes: ['2026-11-30T02:00'], no: ['2026-11-30T03:00'] },
   ],
   cidr: [
-    { item: 'F|cidr: 10.0.0.0/8', yes: ['10.1.2.3', '10.255.255.255'], no: ['11.0.0.1', '10.1.2', '10.1.2.3:80', '::ffff:10.1.2.3', 10] },
+    {
+      item: 'F|cidr: 10.0.0.0/8',
+      yes: ['10.1.2.3', '10.255.255.255'],
+      no: ['11.0.0.1', '10.1.2', '10.1.2.3:80', '::ffff:10.1.2.3', 10],
+    },
     { item: 'F|cidr: 192.168.1.1', yes: ['192.168.1.1'], no: ['192.168.1.2', '192.168.001.1'] },
     { item: 'F|cidr: 0.0.0.0/0', yes: ['1.2.3.4'], no: ['::1', ''] },
-    { item: 'F|cidr: fe80::/10', yes: ['fe80::1', 'FEBF:0:0:0:0:0:0:1'], no: ['fec0::1', 'fe80', 'fe80::1%eth0', 'fe80:::1'] },
+    {
+      item: 'F|cidr: fe80::/10',
+      yes: ['fe80::1', 'FEBF:0:0:0:0:0:0:1'],
+      no: ['fec0::1', 'fe80', 'fe80::1%eth0', 'fe80:::1'],
+    },
     { item: "F|cidr: '::1/128'", yes: ['::1', '0:0:0:0:0:0:0:1'], no: ['::', '1::'] },
-    { item: 'F|cidr: [10.0.0.0/8, 2001:db8::/32]', yes: ['10.0.0.1', '2001:db8:1::5', '2001:db8::1.2.3.4'], no: ['2001:db9::'] },
+    {
+      item: 'F|cidr: [10.0.0.0/8, 2001:db8::/32]',
+      yes: ['10.0.0.1', '2001:db8:1::5', '2001:db8::1.2.3.4'],
+      no: ['2001:db9::'],
+    },
   ],
 }
 
@@ -171,7 +199,10 @@ for (const [name, rows] of Object.entries(TABLES)) {
           const fields = Array.isArray(value) && value.length === 0 ? {} : { F: value }
           return matches(detection, eventOf({ ...fields, G: 'x' })) !== expected
         }
-        expect({ missed: yes.filter((value) => wrong(value, true)), wrong: no.filter((value) => wrong(value, false)) }).toEqual({
+        expect({
+          missed: yes.filter((value) => wrong(value, true)),
+          wrong: no.filter((value) => wrong(value, false)),
+        }).toEqual({
           missed: [],
           wrong: [],
         })
@@ -182,7 +213,9 @@ for (const [name, rows] of Object.entries(TABLES)) {
 
 test('every modifier of the specification stands in a table or a test of its own', () => {
   const own = ['expand', 'fieldref']
-  const shown = Object.values(TABLES).flatMap((rows) => rows.flatMap(({ item }) => item.split(':')[0].split('|').slice(1)))
+  const shown = Object.values(TABLES).flatMap((rows) =>
+    rows.flatMap(({ item }) => item.split(':')[0].split('|').slice(1)),
+  )
   expect(MODIFIERS.filter((name) => !shown.includes(name) && !own.includes(name))).toEqual([])
 })
 
