@@ -15,7 +15,7 @@ import type { ProxyRuntime } from './runtime.ts'
 /** What the one timer of the connection is waiting for. */
 type Waiting = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 'linger'
 
-/** Octets read while a closing client is listened to; then its connection is closed whatever it still sends. */
+/** Octets read while a closing client is listened to; then what it still sends is left alone. */
 const MAX_LINGER_BYTES = 1_048_576
 
 /**
@@ -92,9 +92,11 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   onData(chunk: Uint8Array): boolean {
     if (this.#closing || this.#dropsLater) {
       this.#lingerBytes += chunk.length
-      if (this.#lingerBytes > MAX_LINGER_BYTES) {
-        this.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client sent on while one request was served' }))
-      }
+      if (this.#lingerBytes <= MAX_LINGER_BYTES) return false
+      // A client that sends all before it reads still needs its answer, which a close would destroy on its way: it has
+      // clientLingerMs, and what it sends meanwhile stays with the kernel.
+      if (this.#waiting === 'linger') this.connection.pause()
+      else this.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client sent on while one request was served' }))
       return false
     }
     if (!this.#pending.empty || this.#parsing || !this.#takesOctets()) {
