@@ -126,6 +126,8 @@ function xmlCharset(text: string): Found {
 function htmlCharset(text: string): Found {
   const byXml = xmlCharset(text)
   if (byXml !== undefined) return byXml
+  // PERF: nearly all pages that declare nothing are done here.
+  if (!/charset/i.test(text)) return 'undecided'
   for (let at = 0; at < text.length; ) {
     const open = text.indexOf('<', at)
     if (open < 0) return 'undecided'
@@ -153,6 +155,7 @@ function htmlCharset(text: string): Found {
   return 'undecided'
 }
 
+const TAG_NAME = /[^\t\n\f\r >]*/y
 const META_TAG = /^<meta[\t\n\f\r /]/i
 
 interface Attribute {
@@ -163,9 +166,10 @@ interface Attribute {
 
 /** Undefined where the text ends first. */
 function skipTag(text: string, open: number): number | undefined {
-  const nameEnd = text.slice(open).search(/[\t\n\f\r >]/)
-  if (nameEnd < 0) return undefined
-  for (let at = open + nameEnd; ; ) {
+  TAG_NAME.lastIndex = open
+  const name = TAG_NAME.exec(text)?.[0] ?? ''
+  if (open + name.length === text.length) return undefined
+  for (let at = open + name.length; ; ) {
     const attribute = readAttribute(text, at)
     if (attribute === undefined) return undefined
     if (attribute.name === '') return attribute.end

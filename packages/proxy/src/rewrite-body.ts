@@ -14,11 +14,12 @@
 import type { GateDecision } from '@prexy/http/gate'
 import type { FieldList } from '@prexy/http/fields'
 import { changedTrailers } from '@prexy/http/validators'
-import type { RewriteStats } from '@prexy/events/exchange'
+import type { BodyTreatment, RewriteNotes, RewriteStats } from '@prexy/events/exchange'
 import { type CodingFault, type ContentCoding, ContentDecoder, MAX_CODED_MEMBERS } from '@prexy/net/content-decoder'
 import { ContentEncoder } from '@prexy/net/content-encoder'
 import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
-import { RewriteAborted, type Rewriter, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
+import { RewriteAborted, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
+import { BodyRewriter } from './body-rewriter.ts'
 import { ProxyError } from './proxy-error.ts'
 import type { ResponseOutput } from './response-output.ts'
 
@@ -44,6 +45,8 @@ export interface RewriteBodyInit {
   readonly variables: Readonly<Record<string, string>>
   /** The response's Content-Type, all lines of it. */
   readonly mediaType: string | undefined
+  /** The same if its lines agree. */
+  readonly contentType: string | undefined
   readonly maxDecodedBytes: number
   readonly onError: (error: Error) => void
   /** Whether the client wants trailers. */
@@ -63,7 +66,7 @@ export class RewriteBody {
   readonly #host: RewriteBodyHost
   readonly #output: ResponseOutput
   readonly #init: RewriteBodyInit
-  readonly #rewriter: Rewriter
+  readonly #rewriter: BodyRewriter
   #decoder: ContentDecoder | undefined = undefined
   #encoder: ContentEncoder | undefined = undefined
   /** Coded octets of the first read, until it is known whether they are all. */
@@ -96,11 +99,24 @@ export class RewriteBody {
       variables: init.variables,
       ...(init.mediaType === undefined ? {} : { mediaType: init.mediaType }),
     }
-    this.#rewriter = init.rules.createRewriter({ write: (piece) => this.#rewritten(piece) }, rewriterInit)
+    const sink = { write: (piece: Uint8Array): boolean => this.#rewritten(piece) }
+    this.#rewriter = new BodyRewriter(init.rules, sink, rewriterInit, init.contentType)
     output.preferLength()
   }
 
-  get stats(): RewriteStats {
+  /** What was done to the body so far. */
+  get treatment(): BodyTreatment {
+    const { charset, isCopied, unencodable } = this.#rewriter
+    if (isCopied) return { kind: 'passed', reason: 'charset' }
+    const { decode, encode } = this.#init.decision
+    const notes: RewriteNotes = {
+      ...(charset === undefined ? {} : { charset }),
+      ...(unencodable === 0 ? {} : { unencodable }),
+    }
+    return { kind: 'rewritten', decode, encode, stats: this.#stats(), notes }
+  }
+
+  #stats(): RewriteStats {
     return {
       hits: Array.from(this.#rewriter.hits),
       overflows: this.#rewriter.overflows,

@@ -7,6 +7,7 @@ import { describe, expect, it } from 'vitest'
 import { setUp } from './harness.ts'
 
 const HTML = 'Content-Type: text/html'
+const UTF8 = 'Content-Type: text/html; charset=utf-8'
 const rules = [
   { text: 'www.example.org', with: 'www.example.de' },
   { regex: 'UA-[0-9]+-[0-9]+', with: 'UA-99-1' },
@@ -390,7 +391,7 @@ it('text that a match may begin with is held, and only that', async () => {
     rules: [{ text: 'abcdef', with: 'X' }],
     script: async (connection) => {
       await connection.readRequest()
-      await connection.send(`HTTP/1.1 200 OK\r\n${HTML}\r\nTransfer-Encoding: chunked\r\n\r\n7\r\none abc\r\n`)
+      await connection.send(`HTTP/1.1 200 OK\r\n${UTF8}\r\nTransfer-Encoding: chunked\r\n\r\n7\r\none abc\r\n`)
       await new Promise<void>((resolve) => {
         proceed = resolve
       })

@@ -94,7 +94,7 @@ describe('request variables', () => {
 
   it('keep their octets, UTF-8 or not', async () => {
     const rules = [{ regex: 'V', with: '${header:x-v}' }]
-    const script = answering(() => plainResponse('V', 'Content-Type: text/plain'))
+    const script = answering(() => plainResponse('V', 'Content-Type: text/plain; charset=utf-8'))
     for (const [mode, sent, expected] of [
       ['text', '\xc3\xa4', 'ä'],
       ['text', '\xe4', 'ä'],

@@ -2,8 +2,10 @@
 import { type Charset, MULTI_BYTE_CHARSETS, SINGLE_BYTE_CHARSETS } from '@prexy/bytes/charset-labels'
 import type { ByteSink } from '@prexy/bytes/sink'
 import { canReadCharset, textFormOf } from '@prexy/bytes/text-form'
+import type { ProgramNode } from '@prexy/regex/program'
 import { CharsetRewriter } from './charset-rewriter.ts'
 import type { Rewriter, RewriterInit, RuleSet } from './rewriter.ts'
+import { compileRules } from './rule-set.ts'
 
 /** Encodings in which an ASCII octet is always that character. */
 const OCTET_CHARSETS: ReadonlySet<Charset> = new Set<Charset>(['utf-8', 'euc-jp', ...SINGLE_BYTE_CHARSETS])
@@ -23,6 +25,68 @@ export function charsetsOf(rules: RuleSet | undefined): ReadonlySet<Charset> | '
   return rules?.options.mode === 'octet' ? OCTET_CHARSETS : TEXT_CHARSETS
 }
 
+/** Of a rule set that was asked for: whether it is the same in every encoding where ASCII octets are ASCII. */
+const asciiOnly = new WeakMap<RuleSet, boolean>()
+
+/**
+ * Whether no rule can match anything but ASCII or put in anything else: then octets of any encoding of
+ * {@link OCTET_CHARSETS} are as good as UTF-8.
+ */
+function isAsciiOnly(rules: RuleSet): boolean {
+  const known = asciiOnly.get(rules)
+  if (known !== undefined) return known
+  const isAscii =
+    rules.rules.every((rule) => !NOT_ASCII.test(JSON.stringify(rule))) &&
+    compileRules(rules.rules, rules.options).every(({ source, template }) => {
+      // A tree of octets finds what it finds in any encoding.
+      const isOctets = source.mode === 'octet' && rules.options.mode === 'text'
+      return (isOctets || matchesAsciiOnly(source.root)) && !template.fixed?.some((octet) => octet > 0x7f)
+    })
+  asciiOnly.set(rules, isAscii)
+  return isAscii
+}
+
+const NOT_ASCII = /[^\0-\x7f]/
+
+/** Whether a pattern matches ASCII only, and never nothing, which may be found between the octets of a character. */
+function matchesAsciiOnly(root: ProgramNode): boolean {
+  return !isNullable(root) && classesAreAscii(root)
+}
+
+function classesAreAscii(node: ProgramNode): boolean {
+  switch (node.kind) {
+    case 'class':
+      return (node.ranges.at(-1) ?? 0) <= 0x7f
+    case 'concat':
+    case 'alternate':
+    case 'sequence':
+      return node.nodes.every(classesAreAscii)
+    case 'repeat':
+    case 'capture':
+      return classesAreAscii(node.node)
+    default:
+      return true
+  }
+}
+
+function isNullable(node: ProgramNode): boolean {
+  switch (node.kind) {
+    case 'class':
+      return false
+    case 'concat':
+    case 'sequence':
+      return node.nodes.every(isNullable)
+    case 'alternate':
+      return node.nodes.some(isNullable)
+    case 'repeat':
+      return node.min === 0 || isNullable(node.node)
+    case 'capture':
+      return isNullable(node.node)
+    default:
+      return true
+  }
+}
+
 /** A rewriter whose replacements are in the body's encoding. */
 export interface EncodedRewriter extends Rewriter {
   /** Characters of replacements that the encoding lacks. */
@@ -40,6 +104,13 @@ export function createEncodedRewriter(
   init: RewriterInit,
 ): Rewriter | EncodedRewriter | undefined {
   if (charset === 'utf-8' || rules.options.mode === 'octet') return rules.createRewriter(sink, init)
+  if (
+    OCTET_CHARSETS.has(charset) &&
+    isAsciiOnly(rules) &&
+    !NOT_ASCII.test(Object.values(init.variables ?? {}).join(''))
+  ) {
+    return rules.createRewriter(sink, init)
+  }
   const form = textFormOf(charset)
   return form === undefined ? undefined : new CharsetRewriter(rules, form, sink, init)
 }
