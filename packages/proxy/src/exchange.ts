@@ -28,6 +28,7 @@ import { answersUpgrade, askedUpgrade } from '@prexy/http/upgrade'
 import { upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
 import type { AnswerInit } from './answer.ts'
+import { applyHeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat } from './request-edits.ts'
@@ -187,6 +188,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       keepAlive: pool.keepsAlive,
       upgrade: this.#upgrade,
     })
+    if (route.requestHeaders !== undefined) {
+      const changed = applyHeaderRules(route.requestHeaders, forwarded.fields, { request })
+      this.#requestEdits = [...new Set([...this.#requestEdits, ...changed])]
+    }
     this.#upstreamName = pool.authority
     this.#requestHead = encodeRequestHead(request.method, request.path, forwarded.fields)
     this.#acquire(route, false)
@@ -366,16 +371,27 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#decision = decision
     const fields = decision.fields.slice()
     this.#responseEdits = this.#mapResponse(fields)
+    if (route.responseHeaders !== undefined) {
+      const changed = applyHeaderRules(route.responseHeaders, fields, { request, response: head })
+      this.#responseEdits = [...new Set([...this.#responseEdits, ...changed])]
+    }
     this.#phase('response-head')
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
     const framing = this.#framing(head, decision, fields)
-    if (framing.kind === 'close' || this.#runtime.draining || this.#client.lastRequest) this.#keepAlive = false
+    const { maxHttp10BufferBytes } = this.#runtime.limits
+    const holds = framing.kind === 'close' && maxHttp10BufferBytes > 0 && !isStream(head.fields)
+    if ((framing.kind === 'close' && !holds) || this.#runtime.draining || this.#client.lastRequest) {
+      this.#keepAlive = false
+    }
     // The response may end before the request does; then what is left of that is not read.
     if (!this.#requestEnded) this.#keepAlive = false
-    if (!this.#keepAlive) fields.push('Connection', 'close')
-    else if (request.minorVersion === 0) fields.push('Connection', 'keep-alive')
+    if (!holds) {
+      if (!this.#keepAlive) fields.push('Connection', 'close')
+      else if (request.minorVersion === 0) fields.push('Connection', 'keep-alive')
+    }
     this.#client.output.begin(head.status, fields, framing)
+    if (holds) this.#client.output.holdForLength(maxHttp10BufferBytes, this.#keepAlive)
     if (decision.action === 'rewrite') this.#beginRewrite(route, decision, head)
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
@@ -511,6 +527,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   /** The last octet was given to the client's connection, which may not have sent it yet. */
   #responseDone(): void {
+    if (this.#client.output.endsByClose) this.#keepAlive = false
     this.#phase('response-sent')
     this.#endWhenTaken('completed')
   }
@@ -703,4 +720,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
 function isEmpty({ body }: ResponseHead): boolean {
   return body.kind === 'none' || (body.kind === 'length' && body.bytes === 0)
+}
+
+/**
+ * A response of which each part is wanted as soon as it is there, so that none may be kept back. The last is nginx's
+ * way for an application to ask for that.
+ */
+function isStream(fields: FieldList): boolean {
+  const type = fieldValue(fields, 'content-type')?.toLowerCase()
+  if (type?.startsWith('text/event-stream') || type?.startsWith('multipart/x-mixed-replace')) return true
+  return fieldValue(fields, 'x-accel-buffering')?.toLowerCase() === 'no'
 }

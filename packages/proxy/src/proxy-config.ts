@@ -4,6 +4,7 @@ import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
+import type { HeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
 
 /** What a proxy is to do, as plain data; the application makes it from a configuration file or a command line. */
@@ -53,6 +54,9 @@ export interface RouteConfig {
    * Absent: what the domain rules call the client's Host; where they do not know it, the upstream's authority.
    */
   readonly preserveHost?: boolean
+  /** Made by `compileHeaderRules`; the last thing done to a head. */
+  readonly requestHeaders?: HeaderRules
+  readonly responseHeaders?: HeaderRules
   /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
   readonly ignoreNoTransform?: boolean
   /** Default `remove`. */
@@ -130,6 +134,13 @@ export interface ProxyLimits {
    * `maxConnections`. Default 10,000.
    */
   readonly maxTunnels: number
+  /**
+   * Octets of a response body of unknown length that are kept back for an HTTP/1.0 client, so that it can be given the
+   * length; a longer one ends by close. Default 65,536; 0 keeps nothing back.
+   */
+  readonly maxHttp10BufferBytes: number
+  /** Client connections from one IPv4 address or one /64 of IPv6; more are closed at once. Default no limit. */
+  readonly maxConnectionsPerAddress: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
 }
@@ -140,6 +151,8 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxConnections: 20_000,
   maxPipelinedBytes: 65_536,
   maxTunnels: 10_000,
+  maxHttp10BufferBytes: 65_536,
+  maxConnectionsPerAddress: Number.POSITIVE_INFINITY,
   maxDecodedBytes: 16 * 2 ** 30,
 }
 

@@ -59,6 +59,11 @@ export class ResponseOutput {
   #corked = false
   /** Set while the body's length is not known but may be soon: `finish` then may still choose a length. */
   #undecided = false
+  /** Of an HTTP/1.0 body: kept back until it is known to be whole, or longer than `#holdLimit`. */
+  #held: Uint8Array[] | undefined = undefined
+  #heldBytes = 0
+  #holdLimit = 0
+  #keepsAlive = false
   /** Octets given to the connection for this response, head and framing included. */
   sentBytes = 0
 
@@ -80,6 +85,7 @@ export class ResponseOutput {
   reset(): void {
     this.sentBytes = 0
     this.#headPending = false
+    this.#held = undefined
   }
 
   /**
@@ -88,6 +94,18 @@ export class ResponseOutput {
    */
   preferLength(): void {
     this.#undecided = true
+  }
+
+  /**
+   * Keeps the body back, up to `limitBytes`, so that a client that knows no chunks can be given its length; a longer one
+   * ends by close. Call after `begin` with that framing and without a Connection field, which says what comes of it.
+   * `keepsAlive`: whether the connection outlives a body with a length.
+   */
+  holdForLength(limitBytes: number, keepsAlive: boolean): void {
+    this.#held = []
+    this.#heldBytes = 0
+    this.#holdLimit = limitBytes
+    this.#keepsAlive = keepsAlive
   }
 
   get headPending(): boolean {
@@ -109,6 +127,7 @@ export class ResponseOutput {
    * is in use after it `connection.unsentBytes`.
    */
   writeKept(chunk: Uint8Array): void {
+    if (this.#held !== undefined && this.#hold(chunk)) return
     const stage = this.#claimStage()
     if (chunk.length <= COPY_BYTES && stage.end + chunk.length <= HEADROOM_BYTES + STAGE_BYTES) {
       this.writeBorrowed(chunk)
@@ -128,6 +147,7 @@ export class ResponseOutput {
 
   /** Body octets that are valid only during the call. Returns false when the writer should pause. */
   writeBorrowed(piece: Uint8Array): boolean {
+    if (this.#held !== undefined && this.#hold(piece.slice())) return true
     const stage = this.#claimStage()
     let below = true
     let from = 0
@@ -147,6 +167,7 @@ export class ResponseOutput {
 
   /** Sends what is staged, and the head if it has not gone out. Returns false when the writer should pause. */
   flush(): boolean {
+    if (this.#held !== undefined) return this.#connection.takesMore()
     this.#undecided = false
     if (this.#hasStaged()) this.#sendStage(false)
     if (this.#corked) {
@@ -158,6 +179,7 @@ export class ResponseOutput {
 
   /** Ends the response; nothing is left unflushed. */
   finish(trailers: FieldList): void {
+    if (this.#held !== undefined) this.#release(this.#held, { kind: 'length', bytes: this.#heldBytes })
     const plainEnd = trailers.length === 0
     if (this.#undecided && plainEnd) {
       this.#framing = { kind: 'length', bytes: this.#claimStage().end - HEADROOM_BYTES }
@@ -174,10 +196,32 @@ export class ResponseOutput {
     if (this.#stage.owner === this) this.#stage.end = HEADROOM_BYTES
     this.#headPending = false
     this.#undecided = false
+    this.#held = undefined
     if (this.#corked) {
       this.#corked = false
       this.#connection.uncork()
     }
+  }
+
+  /** Whether the chunk could be kept back. */
+  #hold(chunk: Uint8Array): boolean {
+    const held = this.#held
+    if (held === undefined) return false
+    if (this.#heldBytes + chunk.length > this.#holdLimit) {
+      this.#release(held, this.#framing)
+      return false
+    }
+    held.push(chunk)
+    this.#heldBytes += chunk.length
+    return true
+  }
+
+  #release(held: readonly Uint8Array[], framing: OutputFraming): void {
+    this.#held = undefined
+    this.#undecided = false
+    this.#framing = framing
+    this.#fields.push('Connection', framing.kind === 'length' && this.#keepsAlive ? 'keep-alive' : 'close')
+    for (const chunk of held) this.writeKept(chunk)
   }
 
   #hasStaged(): boolean {

@@ -1,8 +1,12 @@
-import { type BoundAddress, listen, type Listener } from '@prexy/net/connection'
+import { type BoundAddress, type ConnectionHandler, listen, type Listener } from '@prexy/net/connection'
+import { AddressCounts } from './address-counts.ts'
 import { ClientConnection } from './client-connection.ts'
 import type { ProxyConfig } from './proxy-config.ts'
 import { ProxyError } from './proxy-error.ts'
 import { createRuntime } from './runtime.ts'
+
+/** Of a connection that is closed at once. */
+const REFUSED: ConnectionHandler = { onData: () => false, onEnd() {}, onDrain() {}, onClose() {} }
 
 export interface RunningProxy {
   /** Where it listens, in the order of the configuration. */
@@ -23,10 +27,12 @@ export interface RunningProxy {
 /** Starts a proxy. Rejects when an address cannot be listened on; nothing is left open then. */
 export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
   const runtime = createRuntime(config)
-  const clients = new Set<ClientConnection>()
+  const clients = new Map<ClientConnection, () => void>()
+  const counts = new AddressCounts(runtime.limits.maxConnectionsPerAddress, runtime.trustedRanges)
   const emptied = new Set<() => void>()
 
   const closed = (client: ClientConnection): void => {
+    clients.get(client)?.()
     clients.delete(client)
     if (clients.size > 0) return
     for (const resolve of emptied) resolve()
@@ -40,8 +46,13 @@ export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
       const listener = await listen(
         options,
         (connection) => {
+          const uncount = counts.begin(connection.remoteAddress)
+          if (uncount === undefined) {
+            connection.destroy()
+            return REFUSED
+          }
           const client = new ClientConnection(connection, runtime, boundPort, closed)
-          clients.add(client)
+          clients.set(client, uncount)
           return client
         },
         runtime.onError,
@@ -60,11 +71,11 @@ export async function startProxy(config: ProxyConfig): Promise<RunningProxy> {
   const stop = async (deadlineMs: number): Promise<void> => {
     runtime.draining = true
     for (const listener of listeners) listener.close()
-    for (const client of clients) client.drain()
+    for (const client of clients.keys()) client.drain()
     if (clients.size > 0) {
       await new Promise<void>((resolve) => {
         const deadline = setTimeout(() => {
-          for (const client of clients)
+          for (const client of clients.keys())
             client.abort(new ProxyError('E_SHUTDOWN', { detail: 'the deadline of stop passed' }))
         }, deadlineMs)
         emptied.add(() => {
