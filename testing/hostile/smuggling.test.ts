@@ -60,11 +60,10 @@ for (const name of ['node:http', ...PROGRAMS] as const) {
     onTestFinished(async () => {
       await prexy.stop()
     })
-    const port = Number(new URL(prexy.origin).port)
 
     const wrong: unknown[] = []
     for (const [id, payload] of PAYLOADS) {
-      const problem = await play(port, payload, id, name)
+      const problem = await play(prexy.port, payload, id, name)
       if (problem !== undefined) wrong.push([payload.name, problem])
     }
     expect(wrong).toEqual([])

@@ -8,6 +8,9 @@ const PREXY = fileURLToPath(new URL('../../apps/prexy/bin/prexy.mjs', import.met
 export interface PrexyServer {
   /** Its address without a path: `http://127.0.0.1:8080`. */
   readonly origin: string
+  readonly port: number
+  /** Of its only process. */
+  readonly pid: number
   /** Asks it to end, and resolves with its exit status. */
   stop(): Promise<number | null>
 }
@@ -36,8 +39,11 @@ export async function startPrexyServer(args: readonly string[]): Promise<PrexySe
       if (address !== null) resolve(address[1])
     })
   })
+  if (child.pid === undefined) throw new Error('prexy has no process')
   return {
     origin,
+    port: Number(new URL(origin).port),
+    pid: child.pid,
     stop: () => {
       child.kill('SIGTERM')
       return closed
