@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { type PrexyServer, startPrexyServer } from '@prexy/testing/prexy-server'
 import { noProcessMemory, processMemory } from '@prexy/testing/process-memory'
 import { connectRawClient, type RawClient } from '@prexy/testing/raw-client'
-import { answering, plainResponse, type RawOrigin, startRawOrigin } from '@prexy/testing/raw-origin'
+import { plainResponse, type RawOrigin, startRawOrigin } from '@prexy/testing/raw-origin'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 const long = process.env['PREXY_LONG'] === '1'
