@@ -61,6 +61,7 @@ function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>>
     status: event.status,
     route: event.route,
     upstream: event.upstream,
+    requestId: event.requestId,
     outcome: event.outcome,
     detail: event.detail,
     treatment: treatment?.kind,

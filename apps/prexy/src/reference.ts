@@ -3,7 +3,9 @@ import type { Command, Option } from 'commander'
 import { configurationSections, type FieldReference } from '@prexy/config/reference'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS } from '@prexy/http/limits'
 import {
+  DEFAULT_FORWARDED,
   DEFAULT_LIMITS,
+  DEFAULT_REQUEST_ID_FIELD,
   DEFAULT_TIMEOUTS,
   DEFAULT_UPSTREAM_CONNECTIONS,
   DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
@@ -26,6 +28,8 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
   return new Map([
     ...entriesUnder('rewrite', { priority, mode, maxHeldBytes, overflow }),
     ...entriesUnder('upstream', upstream),
+    ['forwarded', DEFAULT_FORWARDED],
+    ['requestId', DEFAULT_REQUEST_ID_FIELD],
     ...entriesUnder('timeouts', { ...DEFAULT_TIMEOUTS, drainMs: DEFAULT_DRAIN_MS }),
     ...entriesUnder('limits', DEFAULT_LIMITS),
     ...entriesUnder('limits.request', DEFAULT_REQUEST_LIMITS),

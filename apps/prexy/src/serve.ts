@@ -136,6 +136,9 @@ export async function startServer(
     routes: config.routes.map((route) => proxyRoute(route, setOf(route.ruleList), rulesChangedMs)),
     timeouts: config.timeouts,
     limits: config.limits,
+    ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
+    ...(config.forwarded === undefined ? {} : { forwarded: config.forwarded }),
+    ...(config.requestId === undefined ? {} : { requestId: config.requestId }),
     onExchange: (event) => log.exchange(event),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),
   })

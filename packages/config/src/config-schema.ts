@@ -62,14 +62,23 @@ export interface RequestLimits {
   readonly maxHeaderBytes?: number
   readonly maxHeaderCount?: number
   readonly maxBodyBytes?: number
+  readonly maxTrailerBytes?: number
+  readonly maxTrailerCount?: number
+}
+
+export interface ResponseLimits extends Omit<RequestLimits, 'maxTargetBytes'> {
+  readonly maxInterimResponses?: number
 }
 
 export interface Limits {
   readonly maxConnections?: number
+  readonly maxConnectionsPerAddress?: number
+  readonly maxPipelinedBytes?: number
   readonly maxTunnels?: number
+  readonly maxHttp10BufferBytes?: number
   readonly maxDecodedBytes?: number
   readonly request?: RequestLimits
-  readonly response?: Omit<RequestLimits, 'maxTargetBytes'>
+  readonly response?: ResponseLimits
 }
 
 /** The file as it stands. What it does not say is left to those who know a default. */
@@ -81,6 +90,9 @@ export interface RawConfig extends RawServing {
   readonly routes: readonly RawRoute[]
   readonly timeouts: Timeouts
   readonly limits: Limits
+  readonly trustedProxies?: OneOrMore<string>
+  readonly forwarded?: 'x-forwarded' | 'forwarded' | 'both' | 'none'
+  readonly requestId?: string
   readonly log: 'text' | 'json' | 'off'
 }
 
@@ -109,6 +121,23 @@ function upstreamFault(url: string): string | undefined {
   if (/^http:\/\/[^/]+[/?#]/i.test(url)) return `${shown} has a path; an upstream is scheme, host and port`
   return `${shown} is no address of an upstream; write it like http://127.0.0.1:9000`
 }
+
+const addressRange = z.string().superRefine((text, context) => {
+  const kinds = [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]
+  if (kinds.some((kind) => kind.safeParse(text).success)) return
+  const message = `${JSON.stringify(text)} is no address and no range; write it like 192.0.2.7, 10.0.0.0/8 or fd00::/8`
+  context.addIssue({ code: 'custom', message })
+})
+
+/** Fields that mean something to HTTP itself, or are made by us anyway. */
+const TAKEN_FIELDS =
+  /^(?:host|via|te|trailer|upgrade|connection|keep-alive|content-.*|transfer-encoding|cookie|authorization|forwarded|x-forwarded-.*|x-real-ip|range|if-.*|expect|accept.*|max-forwards|proxy-.*)$/i
+
+const requestIdField = z.string().superRefine((name, context) => {
+  if (/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name) && !TAKEN_FIELDS.test(name)) return
+  const message = `${JSON.stringify(name)} cannot be the field of an identifier; write it like X-Request-Id, or off`
+  context.addIssue({ code: 'custom', message })
+})
 
 const connectionCount = z.int().min(1).max(65_535)
 
@@ -277,12 +306,32 @@ const limitsSchema: z.ZodType<Limits> = z
       .max(1_000_000)
       .exactOptional()
       .describe('Client connections per address; one more is closed at once.'),
+    maxConnectionsPerAddress: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .exactOptional()
+      .describe(
+        'Client connections from one IPv4 address or one /64 of IPv6, trusted proxies excepted; one more is closed at once.',
+      ),
+    maxPipelinedBytes: bytes
+      .exactOptional()
+      .describe('Bytes of later requests that are read while one is served; beyond it reading pauses.'),
     maxTunnels: z
       .int()
       .min(0)
       .max(1_000_000)
       .exactOptional()
       .describe('WebSocket connections, which do not count against `maxConnections` of an upstream; one more is 503.'),
+    maxHttp10BufferBytes: z
+      .int()
+      .min(0)
+      .max(1_073_741_824)
+      .exactOptional()
+      .describe(
+        'Bytes of a response of unknown length that are kept back for an HTTP/1.0 client, to tell it the length; a longer ' +
+          'one ends by close. Streams are not kept back.',
+      ),
     maxDecodedBytes: bytes
       .exactOptional()
       .describe('Bytes that one compressed response may unpack to; beyond it the response is broken off.'),
@@ -292,6 +341,8 @@ const limitsSchema: z.ZodType<Limits> = z
         maxHeaderBytes: headerBytes.exactOptional().describe('All header lines of a request; beyond it 431.'),
         maxHeaderCount: headerCount.exactOptional().describe('Header lines of a request; beyond it 431.'),
         maxBodyBytes: bytes.exactOptional().describe('Body of a request; beyond it 413.'),
+        maxTrailerBytes: headerBytes.exactOptional().describe('All trailer lines of a request; beyond it 431.'),
+        maxTrailerCount: headerCount.exactOptional().describe('Trailer lines of a request; beyond it 431.'),
       })
       .exactOptional()
       .describe('What a client may send in one request.'),
@@ -300,6 +351,18 @@ const limitsSchema: z.ZodType<Limits> = z
         maxHeaderBytes: headerBytes.exactOptional().describe('All header lines of a response; beyond it 502.'),
         maxHeaderCount: headerCount.exactOptional().describe('Header lines of a response; beyond it 502.'),
         maxBodyBytes: bytes.exactOptional().describe('Body of a response; beyond it the response is broken off.'),
+        maxTrailerBytes: headerBytes
+          .exactOptional()
+          .describe('All trailer lines of a response; beyond it the response is broken off.'),
+        maxTrailerCount: headerCount
+          .exactOptional()
+          .describe('Trailer lines of a response; beyond it the response is broken off.'),
+        maxInterimResponses: z
+          .int()
+          .min(0)
+          .max(1_000)
+          .exactOptional()
+          .describe('Responses 100 to 199, such as 103 Early Hints, before the final one; beyond it 502.'),
       })
       .exactOptional()
       .describe('What an upstream may send in one response.'),
@@ -332,6 +395,24 @@ export const configSchema: z.ZodType<RawConfig> = z
     ...servingFields,
     timeouts: timeoutsSchema.default({}),
     limits: limitsSchema.default({}),
+    trustedProxies: oneOrMore(addressRange)
+      .exactOptional()
+      .describe(
+        'Addresses and ranges of proxies in front of prexy, `10.0.0.0/8` or `::1`: what they say of their clients is ' +
+          'believed and continued; what others say is replaced. Without it: none.',
+      ),
+    forwarded: z
+      .enum(['x-forwarded', 'forwarded', 'both', 'none'])
+      .exactOptional()
+      .describe(
+        'What upstreams are told of the client: X-Forwarded-For, -Host, -Proto, -Port and X-Real-IP, or the Forwarded of ' +
+          'RFC 7239, or both, or none.',
+      ),
+    requestId: requestIdField
+      .exactOptional()
+      .describe(
+        'The header field in which upstreams get an identifier of each request, or `off`. That of a trusted proxy is kept.',
+      ),
     log: z
       .enum(['text', 'json', 'off'])
       .default('text')

@@ -85,6 +85,9 @@ export interface Config {
   readonly routes: readonly RouteConfig[]
   readonly timeouts: Timeouts
   readonly limits: Limits
+  readonly trustedProxies?: readonly string[]
+  readonly forwarded?: NonNullable<RawConfig['forwarded']>
+  readonly requestId?: string
   readonly log: RawConfig['log']
 }
 
@@ -231,6 +234,9 @@ function provision(raw: RawConfig): Config {
     routes: routes.map((route) => ({ ...route, name: claimName(route.name, taken) })),
     timeouts: raw.timeouts,
     limits: raw.limits,
+    ...(raw.trustedProxies === undefined ? {} : { trustedProxies: listOf(raw.trustedProxies) }),
+    ...(raw.forwarded === undefined ? {} : { forwarded: raw.forwarded }),
+    ...(raw.requestId === undefined ? {} : { requestId: raw.requestId }),
     log: raw.log,
   }
 }

@@ -81,8 +81,7 @@ export interface AddressRange {
 }
 
 /**
- * `10.0.0.0/8`, `2001:db8::/32`, or one address; undefined for anything else, also where bits behind the prefix are
- * set (`10.0.0.1/8`): one of the two is a slip.
+ * `10.0.0.0/8`, `2001:db8::/32`, or one address; undefined for anything else. Bits behind the prefix do not count.
  */
 export function parseAddressRange(text: string): AddressRange | undefined {
   const slash = text.indexOf('/')
@@ -93,9 +92,7 @@ export function parseAddressRange(text: string): AddressRange | undefined {
   const length = text.slice(slash + 1)
   if (!/^(0|[1-9][0-9]{0,2})$/.test(length)) return undefined
   const bits = Number(length) + (written.includes(':') ? 0 : IPV4_PREFIX_BITS)
-  if (bits > 8 * OCTETS) return undefined
-  for (let bit = bits; bit < 8 * OCTETS; bit++) if ((octets[bit >> 3] & (0x80 >> (bit & 7))) !== 0) return undefined
-  return { octets, bits }
+  return bits > 8 * OCTETS ? undefined : { octets, bits }
 }
 
 /** A range of IPv6 that is wider than all of IPv4, such as `::/0`, holds no IPv4 address. */
