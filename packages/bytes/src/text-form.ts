@@ -345,29 +345,35 @@ class WideReader implements FormReader {
   }
 
   read(source: Uint8Array, target: Uint8Array): number {
+    const isBig = this.#isBig
+    let half = this.#half
+    let high = this.#high
     let at = 0
-    for (const octet of source) {
-      const half = this.#half
+    for (let i = 0; i < source.length; i++) {
+      const octet = source[i]
       if (half < 0) {
-        this.#half = octet
+        half = octet
         continue
       }
-      this.#half = -1
-      const unit = this.#isBig ? (half << 8) | octet : (octet << 8) | half
-      const isLow = (unit & 0xfc00) === 0xdc00
-      if (this.#high !== 0) {
-        if (isLow) {
-          at = writeCodePoint(target, at, 0x1_0000 + ((this.#high & 0x3ff) << 10) + (unit & 0x3ff))
-          this.#high = 0
-          continue
-        }
-        at = writeEscape(target, at, ESCAPED_SURROGATE, this.#high & 0x7ff)
-        this.#high = 0
+      const unit = isBig ? (half << 8) | octet : (octet << 8) | half
+      half = -1
+      if (unit < 0x80 && high === 0) {
+        target[at++] = unit
+        continue
       }
-      if ((unit & 0xfc00) === 0xd800) this.#high = unit
+      const isLow = (unit & 0xfc00) === 0xdc00
+      if (high !== 0) {
+        if (isLow) at = writeCodePoint(target, at, 0x1_0000 + ((high & 0x3ff) << 10) + (unit & 0x3ff))
+        else at = writeEscape(target, at, ESCAPED_SURROGATE, high & 0x7ff)
+        high = 0
+        if (isLow) continue
+      }
+      if ((unit & 0xfc00) === 0xd800) high = unit
       else if (isLow) at = writeEscape(target, at, ESCAPED_SURROGATE, unit & 0x7ff)
       else at = writeCodePoint(target, at, unit)
     }
+    this.#half = half
+    this.#high = high
     return at
   }
 
@@ -394,9 +400,11 @@ abstract class Writer implements FormWriter {
   #escapeBits = 0
   #escapeLead = 0
   unencodable = 0
+  protected readonly octetsOfAscii: 1 | 2
 
-  constructor(unencodable: Unencodable) {
+  constructor(unencodable: Unencodable, octetsOfAscii: 1 | 2) {
     this.#reference = unencodable === 'reference'
+    this.octetsOfAscii = octetsOfAscii
   }
 
   /** Writes a character; -1 where the encoding lacks it. */
@@ -408,11 +416,19 @@ abstract class Writer implements FormWriter {
   protected abstract loneOctet(octet: number): number
 
   write(source: Uint8Array, target: Uint8Array): number {
+    const { octetsOfAscii } = this
     let at = 0
     for (let i = 0; i < source.length; i++) {
       const octet = source[i]
       if (octet < 0x80) {
-        if (this.#escapeLacks === 0) at = this.put(octet, target, at)
+        if (this.#escapeLacks > 0) continue
+        if (octetsOfAscii !== 1) {
+          at = this.put(octet, target, at)
+          continue
+        }
+        // PERF: a run of ASCII without a look at the fields. Most text is that, also where it is not English.
+        target[at++] = octet
+        while (i + 1 < source.length && source[i + 1] < 0x80) target[at++] = source[++i]
       } else if (octet >= 0xf8) {
         this.#escapeLead = octet
         this.#escapeLacks = octet === ESCAPED_PAIR ? 3 : 2
@@ -453,7 +469,7 @@ class SingleByteWriter extends Writer {
   readonly #table: SingleByteTable
 
   constructor(table: SingleByteTable, unencodable: Unencodable) {
-    super(unencodable)
+    super(unencodable, 1)
     this.#table = table
   }
 
@@ -482,7 +498,7 @@ class MultiByteWriter extends Writer {
   readonly #tables: MultiByteTables
 
   constructor(tables: MultiByteTables, unencodable: Unencodable) {
-    super(unencodable)
+    super(unencodable, 1)
     this.#tables = tables
   }
 
@@ -528,7 +544,7 @@ class WideWriter extends Writer {
   #last = -1
 
   constructor(isBig: boolean) {
-    super('skip')
+    super('skip', 2)
     this.#isBig = isBig
   }
 

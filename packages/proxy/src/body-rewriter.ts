@@ -70,6 +70,8 @@ export class BodyRewriter implements Rewriter {
       // As a rule the first octets tell, and nothing is copied.
       const opened = this.#open(chunk, false)
       if (opened !== undefined) return opened.write(chunk)
+      this.#head = chunk.slice()
+      return chunk.length
     }
     const taken = Math.min(chunk.length, this.#windowBytes - this.#head.length)
     const from = this.#head.length
