@@ -1,10 +1,10 @@
 /** `prexy check`: everything that is wrong with a file, each with its place, the reason and what to do. */
-import { loadConfig, loadRules, type RuleList } from '@prexy/config/load'
+import { type Loaded, loadConfig, loadRules, type RuleList } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
-import { readYaml, type YamlSource } from '@prexy/config/yaml-source'
+import { readYaml } from '@prexy/config/yaml-source'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { readText } from './read-text.ts'
-import { compileRuleList } from './rule-source.ts'
+import { compileHeaderList, compileRuleList } from './rule-source.ts'
 import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
 import { type Styles, stylesFor } from './terminal.ts'
 
@@ -43,23 +43,26 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
 function checkText(text: string, file: string): CheckReport {
   if (Array.isArray(readYaml(text, file).value)) {
     const loaded = loadRules(text, file)
-    const problems = withRuleProblems(loaded.problems, loaded.source, loaded.ruleLists)
+    const problems = withRuleProblems(loaded)
     return { file, kind: 'rules', problems, ruleCount: countRules(loaded.ruleLists), routeCount: 0 }
   }
   const loaded = loadConfig(text, file)
-  const problems = withRuleProblems(loaded.problems, loaded.source, loaded.ruleLists)
+  const problems = withRuleProblems(loaded)
   const routeCount = loaded.value?.routes.length ?? 0
   return { file, kind: 'configuration', problems, ruleCount: countRules(loaded.ruleLists), routeCount }
 }
 
-function withRuleProblems(
-  found: readonly ConfigProblem[],
-  source: YamlSource,
-  lists: readonly RuleList[],
-): readonly ConfigProblem[] {
+function withRuleProblems({
+  problems: found,
+  source,
+  ruleLists,
+  headerLists,
+}: Loaded<unknown>): readonly ConfigProblem[] {
   const problems = new Map<string, ConfigProblem>()
   // Routes that take the same rules with other options find the same problems again.
-  for (const problem of [...found, ...lists.flatMap((list) => compileRuleList(source, list).problems)]) {
+  const ofRules = ruleLists.flatMap((list) => compileRuleList(source, list).problems)
+  const ofHeaders = headerLists.flatMap((list) => compileHeaderList(source, list).problems)
+  for (const problem of [...found, ...ofRules, ...ofHeaders]) {
     problems.set(formatProblem(problem), problem)
   }
   return sortProblems([...problems.values()])

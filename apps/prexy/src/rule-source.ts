@@ -11,7 +11,9 @@ import {
   type RuleList,
 } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem } from '@prexy/config/problem'
+import type { HeaderList } from '@prexy/config/header-list'
 import type { YamlSource } from '@prexy/config/yaml-source'
+import { compileHeaderRules, HeaderRuleError, type HeaderRules } from '@prexy/proxy/header-rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { compileRuleSet, resolveOptions } from '@prexy/rewrite/rule-set'
 import { type Rule, type RuleProblem, RuleSetError } from '@prexy/rewrite/rules'
@@ -80,6 +82,22 @@ export function compileRuleList(
   } catch (error) {
     if (!(error instanceof RuleSetError)) throw error
     return { set: undefined, problems: error.problems.map((problem) => locateFinding(source, list, problem, 'error')) }
+  }
+}
+
+/** The rules, or undefined with the reasons in `problems`. */
+export function compileHeaderList(
+  source: YamlSource,
+  list: HeaderList,
+): { rules: HeaderRules | undefined; problems: ConfigProblem[] } {
+  try {
+    return { rules: compileHeaderRules(list.rules, list.side), problems: [] }
+  } catch (error) {
+    if (!(error instanceof HeaderRuleError)) throw error
+    return {
+      rules: undefined,
+      problems: error.problems.map((problem) => locateFinding(source, list, problem, 'error')),
+    }
   }
 }
 

@@ -3,7 +3,9 @@ import { networkInterfaces } from 'node:os'
 import { stat } from 'node:fs/promises'
 import { type Config, configFromValue, loadConfig, type RouteConfig, type RuleList } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
+import type { HeaderList } from '@prexy/config/header-list'
 import { formatProblem } from '@prexy/config/problem'
+import type { HeaderRules } from '@prexy/proxy/header-rules'
 import type { RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
@@ -12,7 +14,7 @@ import { CommandError, EXIT_OK } from './exit-codes.ts'
 import type { LogFormat } from './program.ts'
 import { readText } from './read-text.ts'
 import type { RuleEntry } from './rule-options.ts'
-import { compileRuleEntries, compileRuleList } from './rule-source.ts'
+import { compileHeaderList, compileRuleEntries, compileRuleList } from './rule-source.ts'
 import { stylesFor } from './terminal.ts'
 
 /** How long exchanges under way may go on after the first signal, unless the configuration says otherwise. */
@@ -38,7 +40,7 @@ export async function serveOrigin(
     )
   }
   const set = await compileRuleEntries(entries, options)
-  return await runServer(loaded.value, () => set, Date.now())
+  return await runServer(loaded.value, { setOf: () => set, headersOf: () => undefined }, Date.now())
 }
 
 /** `prexy serve`. Ends when a signal does it; the exit code. */
@@ -46,7 +48,8 @@ export async function serveFile(file: string, listen: readonly string[], log: Lo
   const text = await readText(file)
   const loaded = loadConfig(text, file)
   const lists = loaded.ruleLists.map((list) => ({ list, ...compileRuleList(loaded.source, list) }))
-  const problems = [...loaded.problems, ...lists.flatMap((one) => one.problems)]
+  const headerLists = loaded.headerLists.map((list) => ({ list, ...compileHeaderList(loaded.source, list) }))
+  const problems = [...loaded.problems, ...[...lists, ...headerLists].flatMap((one) => one.problems)]
   const errors = problems.filter((problem) => problem.severity === 'error')
   if (loaded.value === undefined || errors.length > 0) {
     throw new CommandError(`the configuration has errors, nothing was started\n${errors.map(formatProblem).join('\n')}`)
@@ -60,7 +63,11 @@ export async function serveFile(file: string, listen: readonly string[], log: Lo
     ...(log === undefined ? {} : { log }),
   }
   const changedMs = file === '-' ? Date.now() : (await stat(file)).mtimeMs
-  return await runServer(config, (list) => lists.find((one) => one.list === list)?.set, changedMs)
+  const compiled: CompiledLists = {
+    setOf: (list) => lists.find((one) => one.list === list)?.set,
+    headersOf: (list) => headerLists.find((one) => one.list === list)?.rules,
+  }
+  return await runServer(config, compiled, changedMs)
 }
 
 function listenField(listen: readonly string[]): { listen?: readonly (string | number)[] } {
@@ -68,15 +75,17 @@ function listenField(listen: readonly string[]): { listen?: readonly (string | n
   return { listen: listen.map((address) => (/^\d+$/.test(address) ? Number(address) : address)) }
 }
 
-async function runServer(
-  config: Config,
-  setOf: (list: RuleList) => RuleSet | undefined,
-  changedMs: number,
-): Promise<number> {
+/** The compiled rules of each list of a configuration. */
+export interface CompiledLists {
+  readonly setOf: (list: RuleList) => RuleSet | undefined
+  readonly headersOf: (list: HeaderList) => HeaderRules | undefined
+}
+
+async function runServer(config: Config, compiled: CompiledLists, changedMs: number): Promise<number> {
   const log = createAccessLog(config.log)
   let server: RunningProxy
   try {
-    server = await startServer(config, setOf, changedMs, log)
+    server = await startServer(config, compiled, changedMs, log)
   } catch (error) {
     throw listenError(error)
   }
@@ -85,7 +94,7 @@ async function runServer(
     process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
   }
   for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
-  for (const route of config.routes) say(style.dim(describeRoute(route, setOf(route.ruleList))))
+  for (const route of config.routes) say(style.dim(describeRoute(route, compiled.setOf(route.ruleList))))
   const signal = await stopSignal()
   const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
   say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
@@ -124,16 +133,16 @@ function describeRoute(route: RouteConfig, set: RuleSet | undefined): string {
   return `${route.name} -> http://${host.includes(':') ? `[${host}]` : host}:${port}, ${rules}`
 }
 
-/** Starts what `config` says. `setOf` gives the compiled rules of a list. */
+/** Starts what `config` says. */
 export async function startServer(
   config: Config,
-  setOf: (list: RuleList) => RuleSet | undefined,
+  compiled: CompiledLists,
   rulesChangedMs: number,
   log: AccessLog,
 ): Promise<RunningProxy> {
   return await startProxy({
     listen: config.listen.map(({ host, port }) => ({ host: host ?? everyAddress(), port })),
-    routes: config.routes.map((route) => proxyRoute(route, setOf(route.ruleList), rulesChangedMs)),
+    routes: config.routes.map((route) => proxyRoute(route, compiled, rulesChangedMs)),
     timeouts: config.timeouts,
     limits: config.limits,
     ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
@@ -144,7 +153,14 @@ export async function startServer(
   })
 }
 
-function proxyRoute(route: RouteConfig, rules: RuleSet | undefined, rulesChangedMs: number): ProxyRoute {
+function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs: number): ProxyRoute {
+  const rules = compiled.setOf(route.ruleList)
+  const headersOf = (side: HeaderList['side']): HeaderRules | undefined => {
+    const list = route.headerLists.find((one) => one.side === side)
+    return list === undefined ? undefined : compiled.headersOf(list)
+  }
+  const requestHeaders = headersOf('request')
+  const responseHeaders = headersOf('response')
   const { name, hosts, paths, upstream, preserveHost, ignoreNoTransform, lastModified } = route
   return {
     name,
@@ -152,6 +168,8 @@ function proxyRoute(route: RouteConfig, rules: RuleSet | undefined, rulesChanged
     ...(hosts.length === 0 ? {} : { hosts }),
     ...(paths.length === 0 ? {} : { paths }),
     ...(rules === undefined || rules.rules.length === 0 ? {} : { rules }),
+    ...(requestHeaders === undefined ? {} : { requestHeaders }),
+    ...(responseHeaders === undefined ? {} : { responseHeaders }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
     ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),

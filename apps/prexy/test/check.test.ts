@@ -56,6 +56,23 @@ routes:
   ])
 })
 
+test('header rules, at their places', async () => {
+  const { code, stdout } = await check(`upstream: http://127.0.0.1:9000
+headers:
+  request:
+    - {remove: Content-Length}
+    - {set: X-A, value: 'of \${nobody}'}
+  response:
+    - {replace: Location, regex: 'a(', with: ''}
+`)
+  expect(code).toBe(2)
+  expect(stdout.split('\n').slice(0, 3)).toEqual([
+    'prexy.yaml:4:16: headers.request[0].remove: Content-Length: it says where the message ends, which prexy works out itself; remove the rule',
+    expect.stringMatching(/^prexy.yaml:5:29: headers.request\[1\].value: there is no group and no variable 'nobody'/),
+    expect.stringMatching(/^prexy.yaml:7:36: headers.response\[0\].regex: /),
+  ])
+})
+
 test('a rule that can hold text without bound is a warning, and no failure', async () => {
   const rules = "- {regex: '<script.*</script>', with: '', flags: s}\n- {regex: '\\s+', with: ' '}\n"
   const { code, stdout } = await check(rules)

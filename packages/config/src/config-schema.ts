@@ -3,6 +3,7 @@
  * `docs/configuration.md` is generated from it.
  */
 import { z } from 'zod'
+import { headersSchema, type RawHeaders } from './header-schema.ts'
 import { hostPattern, type OneOrMore, oneOrMore, pathGlob, type RawRule, ruleListSchema } from './rule-schema.ts'
 
 /** Bounds of `maxHeldBytes`, in bytes. The engine has them, too; with `compat: nginx` the least is 0. */
@@ -19,6 +20,7 @@ export interface RewriteOptions {
 
 /** What the file may say for itself and a route for its requests. */
 interface RawServing {
+  readonly headers?: RawHeaders
   readonly rules?: readonly RawRule[]
   readonly rewrite?: RewriteOptions
   readonly preserveHost?: boolean
@@ -206,6 +208,7 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
   .describe('How rules are applied.')
 
 const servingFields = {
+  headers: headersSchema.exactOptional(),
   preserveHost: z
     .boolean()
     .exactOptional()

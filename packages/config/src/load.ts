@@ -11,6 +11,7 @@ import {
   type Timeouts,
 } from './config-schema.ts'
 import { type Explanation, explainAgainst } from './explain.ts'
+import { type HeaderList, headerListsOf } from './header-list.ts'
 import { type ConfigPath, type ConfigProblem, formatPath, sortProblems } from './problem.ts'
 import {
   type OneOrMore,
@@ -73,6 +74,8 @@ export interface RouteConfig {
   readonly paths: readonly string[]
   readonly upstream: UpstreamAddress
   readonly ruleList: RuleList
+  /** At most one of each side. */
+  readonly headerLists: readonly HeaderList[]
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly lastModified?: 'remove' | 'keep'
@@ -98,18 +101,20 @@ export interface Loaded<T> {
   readonly source: YamlSource
   /** Rules that are well-formed by themselves, so that their patterns can be checked beside other problems. */
   readonly ruleLists: readonly RuleList[]
+  /** Header rules of a configuration that is valid so far, to be checked like the others. */
+  readonly headerLists: readonly HeaderList[]
 }
 
 /** Reads a configuration. `file` is only for messages. Never throws. */
 export function loadConfig(text: string, file: string): Loaded<Config> {
   const source = readYaml(text, file)
   const problems = [...source.problems]
-  if (source.value === undefined) return { value: undefined, problems: sortProblems(problems), source, ruleLists: [] }
+  if (source.value === undefined) return nothing(source, problems, [])
   const parsed = configSchema.safeParse(source.value)
   if (!parsed.success) {
     problems.push(...problemsAgainst(source, configSchema))
     const ruleLists = wellFormedRuleLists(source.value)
-    return { value: undefined, problems: sortProblems(problems), source, ruleLists }
+    return nothing(source, problems, ruleLists)
   }
   const config = provision(parsed.data)
   for (const { severity, path, message, hint } of crossCheck(parsed.data)) {
@@ -117,7 +122,12 @@ export function loadConfig(text: string, file: string): Loaded<Config> {
   }
   const value = problems.some((problem) => problem.severity === 'error') ? undefined : config
   const ruleLists = [...new Set(config.routes.map((route) => route.ruleList))].map(withPossibleLimit)
-  return { value, problems: sortProblems(problems), source, ruleLists }
+  const headerLists = [...new Set(config.routes.flatMap((route) => route.headerLists))]
+  return { value, problems: sortProblems(problems), source, ruleLists, headerLists }
+}
+
+function nothing<T>(source: YamlSource, problems: readonly ConfigProblem[], ruleLists: readonly RuleList[]): Loaded<T> {
+  return { value: undefined, problems: sortProblems(problems), source, ruleLists, headerLists: [] }
 }
 
 /** The rules of a list whose limit was refused are worth checking, too. */
@@ -150,12 +160,12 @@ function withoutPlace({ path, message, hint }: Pick<Explanation, 'path' | 'messa
 export function loadRules(text: string, file: string): Loaded<readonly ConfigRule[]> {
   const source = readYaml(text, file)
   const problems = [...source.problems]
-  if (source.value === undefined) return { value: undefined, problems: sortProblems(problems), source, ruleLists: [] }
+  if (source.value === undefined) return nothing(source, problems, [])
   const parsed = ruleListSchema.safeParse(source.value)
   if (!parsed.success) problems.push(...problemsAgainst(source, ruleListSchema))
   const list = parsed.success ? ruleListOf(parsed.data, {}, []) : ruleListFrom(source.value, [])
   const value = problems.length === 0 ? list.rules : undefined
-  return { value, problems: sortProblems(problems), source, ruleLists: [list] }
+  return { value, problems: sortProblems(problems), source, ruleLists: [list], headerLists: [] }
 }
 
 /** One rule that is not in any file. */
@@ -196,7 +206,7 @@ export interface RuleFinding {
 /** Gives a finding its place in the file. */
 export function locateFinding(
   source: YamlSource,
-  list: RuleList,
+  list: Pick<RuleList, 'paths'>,
   finding: RuleFinding,
   severity: ConfigProblem['severity'],
 ): ConfigProblem {
@@ -217,7 +227,8 @@ function problemsAgainst(source: YamlSource, schema: z.core.$ZodType): ConfigPro
 
 function provision(raw: RawConfig): Config {
   const fileList = ruleListOf(raw.rules, raw.rewrite, ['rules'])
-  const routes = raw.routes.map((route, index) => provisionRoute(route, index, raw, fileList))
+  const fileHeaders = headerListsOf(raw.headers, ['headers'])
+  const routes = raw.routes.map((route, index) => provisionRoute(route, index, raw, fileList, fileHeaders))
   if (raw.upstream !== undefined) {
     routes.push({
       name: 'default',
@@ -225,6 +236,7 @@ function provision(raw: RawConfig): Config {
       paths: [],
       upstream: upstreamOf(raw.upstream),
       ruleList: fileList,
+      headerLists: fileHeaders,
       ...servingOf(raw),
     })
   }
@@ -241,7 +253,13 @@ function provision(raw: RawConfig): Config {
   }
 }
 
-function provisionRoute(route: RawRoute, index: number, raw: RawConfig, fileList: RuleList): RouteConfig {
+function provisionRoute(
+  route: RawRoute,
+  index: number,
+  raw: RawConfig,
+  fileList: RuleList,
+  fileHeaders: readonly HeaderList[],
+): RouteConfig {
   const { rules, rewrite } = route
   let ruleList = fileList
   if (rules !== undefined || rewrite !== undefined) {
@@ -251,7 +269,10 @@ function provisionRoute(route: RawRoute, index: number, raw: RawConfig, fileList
   const hosts = listOf(route.host ?? []).map((host) => host.toLowerCase())
   const paths = listOf(route.path ?? [])
   const name = route.name ?? `${hosts.join(' ') || '*'}${paths.length === 0 ? '' : ` ${paths.join(' ')}`}`
-  return { name, hosts, paths, upstream: upstreamOf(route.upstream), ruleList, ...servingOf(raw), ...servingOf(route) }
+  const headerLists =
+    route.headers === undefined ? fileHeaders : headerListsOf(route.headers, ['routes', index, 'headers'])
+  const upstream = upstreamOf(route.upstream)
+  return { name, hosts, paths, upstream, ruleList, headerLists, ...servingOf(raw), ...servingOf(route) }
 }
 
 type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'lastModified'>

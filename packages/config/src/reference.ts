@@ -2,6 +2,7 @@
 import { z } from 'zod'
 import { configSchema, rewriteOptionsSchema } from './config-schema.ts'
 import { unwrapped } from './explain.ts'
+import { requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
 import { RULE_KINDS } from './rule-schema.ts'
 
 export interface FieldReference {
@@ -27,6 +28,8 @@ export function configurationSections(): readonly SectionReference[] {
   const top = sectionOf('The file', '', configSchema)
   const rules = Object.entries(RULE_KINDS).map(([kind, schema]) => sectionOf(`Rules: ${kind}`, 'rules[]', schema))
   const [first, ...others] = rules
+  const headerRules = sectionOf('Header rules: requests', 'headers.request[]', requestHeaderRuleSchema)
+  const ofResponses = sectionOf('Header rules: responses, besides', 'headers.response[]', responseHeaderRuleSchema)
   const common = first.fields.filter((field) =>
     others.every((rule) => rule.fields.some((one) => one.name === field.name)),
   )
@@ -44,6 +47,12 @@ export function configurationSections(): readonly SectionReference[] {
       fields: common,
     },
     sectionOf('How rules are applied', 'rewrite', rewriteOptionsSchema),
+    sectionOf('Header rules', 'headers', schemaAtPath('headers')),
+    headerRules,
+    {
+      ...ofResponses,
+      fields: ofResponses.fields.filter((field) => !headerRules.fields.some((one) => one.name === field.name)),
+    },
     sectionOf('Timeouts', 'timeouts', schemaAtPath('timeouts')),
     sectionOf('Limits', 'limits', schemaAtPath('limits')),
     sectionOf('Limits on requests', 'limits.request', schemaAtPath('limits', 'request')),

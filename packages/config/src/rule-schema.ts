@@ -15,7 +15,7 @@ interface RawConditions {
   readonly max?: number
 }
 
-type RawHeaderConditions = Readonly<Record<string, boolean | OneOrMore<string>>>
+export type RawHeaderConditions = Readonly<Record<string, boolean | OneOrMore<string>>>
 
 export interface RawTextRule extends RawConditions {
   readonly text: string
@@ -49,19 +49,19 @@ export type OneOrMore<T> = T | readonly T[]
 /** Longest pattern, text or replacement that a rule may have, in UTF-16 code units. */
 export const MAX_RULE_TEXT_CHARACTERS: number = 1_048_576
 
-const ruleText = z
+export const ruleText: z.ZodString = z
   .string()
   .max(MAX_RULE_TEXT_CHARACTERS)
   .regex(/^\P{Surrogate}*$/u, 'has half of a surrogate pair; write the character itself or \\U and eight digits')
 
-const mediaType = z
+export const mediaType: z.ZodType<string> = z
   .string()
   .regex(/^(\*|[\w!#$&^.+-]+\/(\*|[\w!#$&^.+-]+))$/, 'is no media type; write it like text/html, text/*, or *')
 
 /** `/shop/**` and the like; shared with the routes. */
 export const pathGlob: z.ZodType<string> = z.string().regex(/^[/*]/, 'is no path; it begins with /, like /shop/**')
 
-const statusCode = z.union([
+export const statusCode: z.ZodType<number | string> = z.union([
   z.int().min(200).max(599),
   z.string().regex(/^[2-5]xx$/, 'is no status; write it like 200 or 2xx'),
 ])
@@ -71,7 +71,9 @@ export function oneOrMore<T>(item: z.ZodType<T>): z.ZodType<OneOrMore<T>> {
   return z.union([item, z.array(item).min(1).readonly()])
 }
 
-const method = z.string().regex(/^[A-Z]+(-[A-Z]+)*$/, 'is no method; write it in capitals, like GET')
+export const method: z.ZodType<string> = z
+  .string()
+  .regex(/^[A-Z]+(-[A-Z]+)*$/, 'is no method; write it in capitals, like GET')
 
 /** `*.example.org` and the like; shared with the routes. */
 export const hostPattern: z.ZodType<string> = z
@@ -81,11 +83,11 @@ export const hostPattern: z.ZodType<string> = z
     'is no host name; write it like www.example.org or *.example.org, without scheme and port, and ü as xn--',
   )
 
-const fieldName = z
+export const fieldName: z.ZodString = z
   .string()
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is no name of a header field; write it like Cookie or X-Beta')
 
-const headerConditions: z.ZodType<RawHeaderConditions> = z.record(
+export const headerConditions: z.ZodType<RawHeaderConditions> = z.record(
   fieldName,
   z.union([z.boolean(), z.string(), z.array(z.string()).min(1).readonly()]),
 )

@@ -39,10 +39,13 @@ function outcome(input: string): string {
 function plain(config: Config): unknown {
   return {
     ...config,
-    routes: config.routes.map(({ ruleList, ...route }) => ({
+    routes: config.routes.map(({ ruleList, headerLists, ...route }) => ({
       ...route,
       rewrite: ruleList.options,
       rules: ruleList.rules,
+      ...(headerLists.length === 0
+        ? {}
+        : { headers: Object.fromEntries(headerLists.map((list) => [list.side, list.rules])) }),
     })),
   }
 }

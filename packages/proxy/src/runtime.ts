@@ -18,6 +18,7 @@ import { charsetsOf } from '@prexy/rewrite/rule-charsets'
 import { typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
+import type { HeaderRules } from './header-rules.ts'
 import { requestFieldsOf } from './request-variables.ts'
 import { type SiteNames, siteNamesOf } from './site-names.ts'
 import type { Phase } from './phases.ts'
@@ -46,6 +47,8 @@ export interface Route {
   readonly preserveHost: boolean | undefined
   /** What domain rules make of header fields; undefined if there are none. */
   readonly names: SiteNames | undefined
+  readonly requestHeaders: HeaderRules | undefined
+  readonly responseHeaders: HeaderRules | undefined
 }
 
 /** What all exchanges of one running proxy share. */
@@ -90,6 +93,8 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     rules: route.rules,
     gate: makeGateRoute(route),
     preserveHost: route.preserveHost,
+    requestHeaders: route.requestHeaders,
+    responseHeaders: route.responseHeaders,
     names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules),
   })
   return {

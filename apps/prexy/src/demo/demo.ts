@@ -56,7 +56,12 @@ async function start(origin: DemoOrigin, port: number, quiet: boolean): Promise<
   const problems = [...loaded.problems, ...lists.flatMap((one) => one.problems)]
   if (loaded.value === undefined || problems.length > 0) throw new Error(problems.map(formatProblem).join('\n'))
   const setOf = (list: RuleList): RuleSet | undefined => lists.find((one) => one.list === list)?.set
-  return await startServer(loaded.value, setOf, Date.now(), createAccessLog(quiet ? 'off' : 'text'))
+  return await startServer(
+    loaded.value,
+    { setOf, headersOf: () => undefined },
+    Date.now(),
+    createAccessLog(quiet ? 'off' : 'text'),
+  )
 }
 
 function introduction(style: Styles, originPort: number, port: number): string {
