@@ -101,10 +101,13 @@ function windowsEvent(json: Json): SigmaEvent {
   }
 }
 
+/** Names are compared without their blanks: "strip all spaces", as the specification has it. */
 function at(json: Json | undefined, key: string): Json | undefined {
-  return typeof json === 'object' && json !== null && !Array.isArray(json) && Object.hasOwn(json, key)
-    ? (json as { readonly [key: string]: Json })[key]
-    : undefined
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) return undefined
+  const found = Object.entries(json as { readonly [key: string]: Json }).find(
+    ([name]) => name.replaceAll(' ', '') === key,
+  )
+  return found?.[1]
 }
 
 /** User data has its fields one level further down. */
