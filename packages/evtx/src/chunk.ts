@@ -71,18 +71,31 @@ export class Chunk implements NameSource {
     return name
   }
 
-  /** The template whose definition is at `offset`, if that is the one that `id` means. */
-  template(offset: number, id: number): Template {
-    const { bytes } = this
-    if (offset > bytes.length - DEFINITION_HEAD_BYTES) throw new ContentFault(`a template at ${offset}, past the chunk`)
-    // The number of a template is the begin of its GUID. Space that was used again has another there.
-    if (u32(bytes, offset + 4) !== id) throw new ContentFault(`the template at ${offset} of the chunk is another one`)
-    let template = this.#templates.get(offset)
-    if (template === undefined) {
-      template = this.#store.read(this, offset, this.#charge)
+  /**
+   * The template whose definition is at `offset`, if that is the one that `number` means. Space that was used again has
+   * another there: then one of the same number that any chunk defined.
+   */
+  template(offset: number, number: number): Template {
+    const known = this.#templates.get(offset)
+    if (known !== undefined && u32(this.bytes, offset + 4) === number) return known
+    try {
+      const template = this.#define(offset, number)
       this.#templates.set(offset, template)
+      return template
+    } catch (error) {
+      const elsewhere = error instanceof ContentFault ? this.#store.find(number) : undefined
+      if (elsewhere === undefined) throw error
+      return elsewhere
     }
-    return template
+  }
+
+  #define(offset: number, number: number): Template {
+    const { bytes } = this
+    // The number of a template is the begin of its GUID.
+    if (offset > bytes.length - DEFINITION_HEAD_BYTES || u32(bytes, offset + 4) !== number) {
+      throw new ContentFault(`its template is not at ${offset} of the chunk, and no chunk read so far has it`)
+    }
+    return this.#store.read(this, offset, this.#charge)
   }
 }
 

@@ -29,6 +29,12 @@ export interface EvtxOptions {
   readonly limits?: Partial<EvtxLimits>
 }
 
+/** A stretch of a file that no chunk counts as its own. */
+interface Slack {
+  readonly chunk: Chunk
+  readonly start: number
+}
+
 /** `**\0\0` as it is read in one. */
 const RECORD_MAGIC = 0x2a2a
 const STAR = 0x2a
@@ -59,13 +65,16 @@ export class EvtxDecoder {
 
   /**
    * All records of a file that is in memory, in the order in which they are in it; a log that was full does not begin with
-   * its oldest. Throws an {@link EvtxError} when there is neither a file header nor a chunk.
+   * its oldest, and recovered records come last. Throws an {@link EvtxError} when there is neither a file header nor a chunk.
    */
   *readFile(bytes: Uint8Array): Generator<EvtxRecord, void, undefined> {
     this.#given.clear()
     const header = this.readHeader(bytes)
     if (header === undefined || this.#recovers) {
-      yield* this.#readAnywhere(bytes, header !== undefined)
+      // Templates of overwritten records may be defined in any chunk.
+      const slack: Slack[] = []
+      yield* this.#readAnywhere(bytes, header !== undefined, slack)
+      for (const { chunk, start } of slack) yield* this.#carve(chunk, start)
       return
     }
     for (let at = FILE_HEADER_BYTES; at < bytes.length; at += CHUNK_BYTES) {
@@ -90,10 +99,15 @@ export class EvtxDecoder {
 
   /**
    * The records of the chunk that begins at `offset` of its file. `bytes` are its 64 KiB, or what the file still has; they
-   * are borrowed until the next record is asked for.
+   * are borrowed until the iteration ends.
    */
   *readChunk(bytes: Uint8Array, offset: number): Generator<EvtxRecord, void, undefined> {
-    if (bytes.length > CHUNK_BYTES) throw new RangeError(`a chunk has ${CHUNK_BYTES} bytes, not ${bytes.length}`)
+    const slack: Slack[] = []
+    yield* this.#readChunk(bytes.length > CHUNK_BYTES ? bytes.subarray(0, CHUNK_BYTES) : bytes, offset, slack)
+    for (const { chunk, start } of slack) yield* this.#carve(chunk, start)
+  }
+
+  *#readChunk(bytes: Uint8Array, offset: number, slack: Slack[]): Generator<EvtxRecord, void, undefined> {
     const { report } = this
     if (!hasChunkMagic(bytes, 0)) {
       if (isZero(bytes)) {
@@ -101,7 +115,7 @@ export class EvtxDecoder {
         return
       }
       report.add('chunk', offset, 'a chunk without a header')
-      if (this.#recovers) yield* this.#carve(new Chunk(bytes, offset, this.#store, this.#limits), 0)
+      if (this.#recovers) slack.push({ chunk: new Chunk(bytes, offset, this.#store, this.#limits), start: 0 })
       return
     }
     if (bytes.length < CHUNK_HEADER_BYTES) {
@@ -114,7 +128,7 @@ export class EvtxDecoder {
     report.chunks++
     const chunk = new Chunk(bytes, offset, this.#store, this.#limits)
     const end = yield* this.#readRecords(chunk, readChunkHeader(bytes))
-    if (this.#recovers) yield* this.#carve(chunk, end)
+    if (this.#recovers) slack.push({ chunk, start: end })
   }
 
   /** Gives out the records that the chunk counts, and returns where they end. */
@@ -210,7 +224,7 @@ export class EvtxDecoder {
   }
 
   /** Looks for chunks at every byte. What is between them is looked through for records when that is asked for. */
-  *#readAnywhere(bytes: Uint8Array, hasHeader: boolean): Generator<EvtxRecord, void, undefined> {
+  *#readAnywhere(bytes: Uint8Array, hasHeader: boolean, slack: Slack[]): Generator<EvtxRecord, void, undefined> {
     const first = findChunk(bytes, 0)
     if (first < 0 && !hasHeader && !this.#recovers) {
       throw new EvtxError('this is no Windows event log: it has neither a file header nor a chunk')
@@ -222,14 +236,14 @@ export class EvtxDecoder {
       const next = findChunk(bytes, at)
       for (const end = next < 0 ? bytes.length : next; at < end; ) {
         const piece = Math.min(at + CHUNK_BYTES - ((at - grid + CHUNK_BYTES) % CHUNK_BYTES), end)
-        if (hasHeader || this.#recovers) yield* this.readChunk(bytes.subarray(at, piece), at)
+        if (hasHeader || this.#recovers) yield* this.#readChunk(bytes.subarray(at, piece), at, slack)
         at = piece
       }
       if (next < 0) break
       // Another chunk inside of this one: bytes are missing in between.
       const inside = findChunk(bytes.subarray(0, next + CHUNK_BYTES), next + CHUNK_MAGIC.length)
       at = inside < 0 ? next + CHUNK_BYTES : inside
-      yield* this.readChunk(bytes.subarray(next, at), next)
+      yield* this.#readChunk(bytes.subarray(next, at), next, slack)
     }
   }
 }

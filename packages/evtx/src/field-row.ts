@@ -1,7 +1,7 @@
 /** The fields of one record without its XML: what an engine reads that asks for few of them, of many records. */
 import type { RecordContent } from './content.ts'
 import { NOT_A_PLAIN_SLOT, type FieldSource, type Shape } from './shape.ts'
-import { STRING_TYPE } from './value-types.ts'
+import { NULL_TYPE, STRING_TYPE } from './value-types.ts'
 import { isEmptyValue, type Scalar, type ValueReader } from './values.ts'
 
 /**
@@ -42,7 +42,9 @@ export class FieldRow {
     }
     const value = this.#readSlot(instance, shape.slotIndex[field])
     if (value !== undefined) return value
-    return shape.plans[field].isEmptyText ? '' : undefined
+    const { source, isEmptyText } = shape.plans[field]
+    const isAbsent = source.kind === 'slot' && source.optional && this.#isNull(instance, source.index)
+    return isEmptyText && !isAbsent ? '' : undefined
   }
 
   /**
@@ -82,6 +84,11 @@ export class FieldRow {
         return text
       }
     }
+  }
+
+  #isNull(instance: number, index: number): boolean {
+    const slot = this.#content.slot(instance, index)
+    return slot < 0 || this.#content.slotType[slot] === NULL_TYPE
   }
 
   #readSlot(instance: number, index: number): Scalar | undefined {

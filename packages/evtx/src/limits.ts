@@ -8,8 +8,8 @@ export interface EvtxLimits {
   readonly maxRenderedUnits: number
   /** Bytes of template definitions parsed in one chunk; no honest chunk holds more than itself. Default 262,144. */
   readonly maxTemplateBytesPerChunk: number
-  /** Templates kept from chunk to chunk. Beyond, all are forgotten and parsed again. Default 4,096. */
-  readonly maxTemplates: number
+  /** Bytes of template definitions kept from chunk to chunk. Beyond, all are forgotten. Default 4,194,304. */
+  readonly maxKeptTemplateBytes: number
   /** Shapes kept for the fields view. Beyond, all are forgotten and get new numbers. Default 4,096. */
   readonly maxShapes: number
   /** Problems kept with their reasons; all are counted. Default 1,000. */
@@ -23,7 +23,7 @@ export const DEFAULT_LIMITS: EvtxLimits = {
   maxFragmentDepth: 32,
   maxRenderedUnits: 4_194_304,
   maxTemplateBytesPerChunk: 262_144,
-  maxTemplates: 4_096,
+  maxKeptTemplateBytes: 4_194_304,
   maxShapes: 4_096,
   maxProblems: 1_000,
   maxRememberedRecords: 1_000_000,

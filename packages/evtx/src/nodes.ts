@@ -40,7 +40,7 @@ export interface LiteralNode {
 export interface SlotNode {
   readonly kind: typeof SLOT
   readonly index: number
-  /** Without a value, the attribute around it is left out. */
+  /** Without a value, the element or attribute around it is left out. */
   readonly optional: boolean
 }
 
@@ -96,6 +96,45 @@ export function hasNamesInSlots(nodes: readonly Node[]): boolean {
         node.attributes.some(({ name, parts }) => name === 'Name' && parts.some(({ kind }) => kind === SLOT))) ||
         hasNamesInSlots(node.children)),
   )
+}
+
+export function areSameNodes(some: readonly Node[], others: readonly Node[]): boolean {
+  return some.length === others.length && some.every((node, i) => isSameNode(node, others[i]))
+}
+
+function isSameNode(some: Node, other: Node): boolean {
+  switch (some.kind) {
+    case ELEMENT:
+      return (
+        other.kind === ELEMENT &&
+        other.name === some.name &&
+        other.attributes.length === some.attributes.length &&
+        some.attributes.every(
+          ({ name, parts }, i) => name === other.attributes[i].name && areSameNodes(parts, other.attributes[i].parts),
+        ) &&
+        areSameNodes(some.children, other.children)
+      )
+    case TEXT:
+    case CDATA:
+      return other.kind === some.kind && other.text === some.text
+    case LITERAL:
+      return (
+        other.kind === LITERAL &&
+        other.type === some.type &&
+        other.bytes.length === some.bytes.length &&
+        some.bytes.every((byte, i) => byte === other.bytes[i])
+      )
+    case SLOT:
+      return other.kind === SLOT && other.index === some.index && other.optional === some.optional
+    case CHARACTER:
+      return other.kind === CHARACTER && other.code === some.code
+    case ENTITY:
+      return other.kind === ENTITY && other.name === some.name
+    case INSTRUCTION:
+      return other.kind === INSTRUCTION && other.target === some.target && other.data === some.data
+    case INSTANCE:
+      return other.kind === INSTANCE && other.instance === some.instance
+  }
 }
 
 /** What the five names of XML stand for; others are not defined in an event. */

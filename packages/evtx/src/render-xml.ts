@@ -16,7 +16,7 @@ import {
   type Node,
 } from './nodes.ts'
 import type { RenderBudget } from './render-budget.ts'
-import { ARRAY_FLAG } from './value-types.ts'
+import { ARRAY_FLAG, NULL_TYPE } from './value-types.ts'
 import { isEmptyValue, type ValueReader } from './values.ts'
 
 /** `compact` is one line. `indented` puts elements that hold elements on lines of their own, two spaces a level. */
@@ -113,6 +113,7 @@ export class XmlWriter {
   }
 
   #elements(content: RecordContent, element: ElementNode, instance: number): void {
+    if (element.slots.length > 0 && isWithoutValue(content, element.children, instance)) return
     const repeats = element.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, element, instance)
     if (repeats === undefined) {
       this.#element(content, element, instance)
@@ -176,6 +177,17 @@ export class XmlWriter {
     }
     this.#out += text
   }
+}
+
+/** An element made of optional values that are all of the null type: as if it were not in the template. */
+function isWithoutValue(content: RecordContent, children: readonly Node[], instance: number): boolean {
+  if (children.length === 0) return false
+  for (const child of children) {
+    if (child.kind !== SLOT || !child.optional) return false
+    const slot = content.slot(instance, child.index)
+    if (slot >= 0 && content.slotType[slot] !== NULL_TYPE) return false
+  }
+  return true
 }
 
 /** An attribute made of optional values of which there is none. */

@@ -142,7 +142,7 @@ class FieldCollector {
             sources.push(
               this.#repeat !== undefined && this.#repeat.slot === slot
                 ? this.#item(this.#repeat)
-                : { kind: 'slot', instance, index: node.index },
+                : { kind: 'slot', instance, index: node.index, optional: node.optional },
             )
           }
           break

@@ -14,6 +14,7 @@ export interface SlotSource {
   readonly kind: 'slot'
   readonly instance: number
   readonly index: number
+  readonly optional: boolean
 }
 
 /** A value that was read when the shape was looked for: an item of an array, text of a record without a template. */
@@ -36,7 +37,7 @@ export type FieldSource = SlotSource | OwnSource | ConstantSource | JoinedSource
 
 export interface FieldPlan extends Field {
   readonly source: FieldSource
-  /** `<Data>` without a value is the empty text; other elements and attributes are absent. */
+  /** `<Data>` without characters is the empty text; other elements and attributes are absent. */
   readonly isEmptyText: boolean
 }
 

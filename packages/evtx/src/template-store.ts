@@ -9,7 +9,7 @@
 import { parseFragment, type NameSource } from './binxml.ts'
 import { u32 } from './integers.hot.ts'
 import type { EvtxLimits } from './limits.ts'
-import { hasNamesInSlots, type Template } from './nodes.ts'
+import { areSameNodes, hasNamesInSlots, type Node, type Template } from './nodes.ts'
 import { ContentFault } from './problems.ts'
 
 /** The next definition with the same hash, a GUID, the size of what follows. */
@@ -34,7 +34,9 @@ export class TemplateStore {
   readonly #limits: EvtxLimits
   /** By a hash of GUID and size; what is there must be compared. */
   readonly #known = new Map<number, KnownDefinition[]>()
-  #count = 0
+  /** By the begin of the GUID, which is what records call a template by. */
+  readonly #byNumber = new Map<number, Template[]>()
+  #keptBytes = 0
   #nextId = 0
 
   constructor(limits: EvtxLimits) {
@@ -59,17 +61,41 @@ export class TemplateStore {
     return this.#parse(chunk, offset, start + size, key)
   }
 
+  /** The template that some chunk defined under that number, for records whose own definition was overwritten. */
+  find(number: number): Template | undefined {
+    return this.#byNumber.get(number)?.[0]
+  }
+
+  /** One template in two forms, which differ in where its names stand. */
+  #sameAsBefore(number: number, nodes: readonly Node[]): Template | undefined {
+    return this.#byNumber.get(number)?.find((template) => areSameNodes(template.nodes, nodes))
+  }
+
+  #remember(number: number, template: Template): void {
+    const others = this.#byNumber.get(number)
+    if (others === undefined) this.#byNumber.set(number, [template])
+    else if (!others.includes(template) && others.push(template) > MAX_ALIKE) others.shift()
+  }
+
   #parse(chunk: NameSource, offset: number, end: number, key: number): Template {
     const start = offset + DEFINITION_HEAD_BYTES
     const references: number[] = []
     const options = { instances: undefined, maxDepth: this.#limits.maxElementDepth, nameReferences: references }
     const { nodes, depth } = parseFragment(chunk, start, end, { ...options, dependencyIds: true })
-    const template: Template = { id: this.#nextId++, nodes, depth, hasNamesInSlots: hasNamesInSlots(nodes) }
-    if (this.#count >= this.#limits.maxTemplates) {
-      this.#known.clear()
-      this.#count = 0
-    }
     const from = offset + GUID_AT
+    const number = u32(chunk.bytes, from)
+    this.#keptBytes += end - from
+    if (this.#keptBytes > this.#limits.maxKeptTemplateBytes) {
+      this.#known.clear()
+      this.#byNumber.clear()
+      this.#keptBytes = end - from
+    }
+    const template = this.#sameAsBefore(number, nodes) ?? {
+      id: this.#nextId++,
+      nodes,
+      depth,
+      hasNamesInSlots: hasNamesInSlots(nodes),
+    }
     const known: KnownDefinition = {
       template,
       bytes: chunk.bytes.slice(from, end),
@@ -80,7 +106,7 @@ export class TemplateStore {
     const others = this.#known.get(key)
     if (others === undefined) this.#known.set(key, [known])
     else if (others.push(known) > MAX_ALIKE) others.shift()
-    this.#count++
+    this.#remember(number, template)
     return template
   }
 }
