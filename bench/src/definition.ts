@@ -98,7 +98,24 @@ export interface MsgpackDefinition extends BaseDefinition {
   readonly codecs: readonly CodecName[]
 }
 
-export type Definition = EngineDefinition | CompileDefinition | ProxyDefinition | MsgpackDefinition
+/** Generated events against sets of Sigma rules. */
+export interface SigmaDefinition extends BaseDefinition {
+  readonly model: 'sigma'
+  /** What rules and events are about: process creation on Windows, or requests. */
+  readonly events: 'process' | 'web'
+  readonly eventCount: number
+  readonly subjects: readonly SigmaSubject[]
+  readonly goals: readonly Goal[]
+}
+
+export interface SigmaSubject {
+  readonly name: string
+  readonly evaluator: EvaluatorName
+  /** The first so many of the rules. */
+  readonly rules: number
+}
+
+export type Definition = EngineDefinition | CompileDefinition | ProxyDefinition | MsgpackDefinition | SigmaDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -117,6 +134,9 @@ export type CodecName = (typeof CODECS)[number]
 export const ENGINES = ['prexy', 'dfa-loop', 'regexp-replace', 'hyperscan'] as const
 export type EngineName = (typeof ENGINES)[number]
 
+export const EVALUATORS = ['prexy', 'one by one'] as const
+export type EvaluatorName = (typeof EVALUATORS)[number]
+
 export const PROXIES = ['nginx-pass', 'nginx-sub-filter', 'prexy'] as const
 export type ProxyName = (typeof PROXIES)[number]
 
@@ -130,6 +150,7 @@ const MODEL_FIELDS = {
   compile: ['subjects'],
   proxy: ['page', 'rules', 'bodies', 'connections', 'proxies'],
   msgpack: ['task', 'document', 'codecs'],
+  sigma: ['events', 'eventCount', 'subjects', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
@@ -175,6 +196,14 @@ export function parseDefinition(text: string): Definition {
       requireKnown(value.name, value.codecs, CODECS)
       requireKnown(value.name, [value.task], TASKS)
       break
+    case 'sigma': {
+      const evaluators = value.subjects.map(({ evaluator }) => evaluator)
+      requireKnown(value.name, evaluators, EVALUATORS)
+      const ends = value.goals.flatMap(({ subject, against }) => [subject, against])
+      const names = value.subjects.map(({ name }) => name)
+      requireKnown(value.name, ends, names)
+      break
+    }
     case 'compile':
   }
   return value

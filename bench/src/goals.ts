@@ -45,7 +45,7 @@ export function goalTable(definition: Definition, results: readonly Result[]): s
 }
 
 function rowsOf(definition: Definition): Row[] {
-  if (definition.model === 'engine') {
+  if (definition.model === 'engine' || definition.model === 'sigma') {
     return definition.goals.map((goal) => ({ ...goal, subject: ratioName(goal), isRatio: true }))
   }
   if (definition.model !== 'compile') return []

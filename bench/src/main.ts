@@ -12,6 +12,7 @@ import { goalTable } from './goals.ts'
 import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
 import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
+import { runSigmaBench } from './sigma-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -62,8 +63,8 @@ interface Choices {
 
 async function run(definition: Definition, choices: Choices): Promise<void> {
   const only = choices.runtimes?.split(',')
-  if (choices.data !== undefined && definition.model !== 'msgpack')
-    throw new Error('--data: only for MessagePack benches')
+  if (choices.data !== undefined && definition.model !== 'msgpack' && definition.model !== 'sigma')
+    throw new Error('--data: only for MessagePack and Sigma benches')
   const unknown = only?.find((name) => !RUNTIMES.some((runtime) => runtime === name))
   if (unknown !== undefined) throw new Error(`--runtimes: "${unknown}" is none of ${RUNTIMES.join(', ')}`)
   const runtimes = definition.runtimes
@@ -96,6 +97,8 @@ async function measure(
       return runProxyBench(ROOT, definition, runtimes)
     case 'msgpack':
       return runMsgpackBench(ROOT, definition, runtimes, data)
+    case 'sigma':
+      return runSigmaBench(definition, runtimes, data)
   }
 }
 

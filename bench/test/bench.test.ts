@@ -22,7 +22,7 @@ test('every definition is read', () => {
 })
 
 test.each([
-  ['{"name": "x"}', 'a definition has a "model": engine, compile, proxy, msgpack'],
+  ['{"name": "x"}', 'a definition has a "model": engine, compile, proxy, msgpack, sigma'],
   ['{"name": "x", "model": "engine"}', 'x: "what" is missing'],
 ])('%s is refused', (text, message) => {
   expect(() => parseDefinition(text)).toThrow(message)
