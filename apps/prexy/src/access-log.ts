@@ -67,6 +67,7 @@ function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>>
     treatment: treatment?.kind,
     reason: treatment === undefined || treatment.kind === 'rewritten' ? undefined : treatment.reason,
     hits: treatment?.kind === 'rewritten' ? treatment.stats.hits : undefined,
+    notes: treatment?.kind === 'rewritten' ? treatment.notes : undefined,
     overflows: treatment?.kind === 'rewritten' ? treatment.stats.overflows : undefined,
     bytesIn: event.upstreamInBytes,
     bytesOut: event.clientOutBytes,

@@ -26,6 +26,7 @@ interface RawServing {
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly lastModified?: 'remove' | 'keep'
+  readonly integrity?: 'warn' | 'drop'
 }
 
 export interface RawUpstream {
@@ -226,6 +227,14 @@ const servingFields = {
     .exactOptional()
     .describe(
       'What becomes of Last-Modified on rewritten responses: `remove`, since it says nothing about the rules, or `keep`.',
+    ),
+  integrity: z
+    .enum(['warn', 'drop'])
+    .exactOptional()
+    .describe(
+      'What becomes of `integrity` attributes in pages when rules may change the scripts and styles that they are ' +
+        'about, which browsers then refuse: `warn` (the default) tells of them in the log, `drop` takes away those of ' +
+        'files that come by way of this proxy.',
     ),
 } as const
 

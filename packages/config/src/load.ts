@@ -79,6 +79,7 @@ export interface RouteConfig {
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly lastModified?: 'remove' | 'keep'
+  readonly integrity?: 'warn' | 'drop'
 }
 
 /** What a configuration file says. Where it says nothing, the parts concerned have their defaults. */
@@ -275,13 +276,14 @@ function provisionRoute(
   return { name, hosts, paths, upstream, ruleList, headerLists, ...servingOf(raw), ...servingOf(route) }
 }
 
-type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'lastModified'>
+type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'lastModified' | 'integrity'>
 
-function servingOf({ preserveHost, ignoreNoTransform, lastModified }: Serving): Serving {
+function servingOf({ preserveHost, ignoreNoTransform, lastModified, integrity }: Serving): Serving {
   return {
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
     ...(lastModified === undefined ? {} : { lastModified }),
+    ...(integrity === undefined ? {} : { integrity }),
   }
 }
 

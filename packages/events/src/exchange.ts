@@ -55,6 +55,12 @@ export interface RewriteNotes {
   /** Characters of replacements that the encoding lacks: references in markup, left out elsewhere. */
   readonly unencodable?: number
 }
+  /** Tags that lost their integrity attribute, since rules may change what they load. */
+  readonly droppedIntegrity?: number
+  /** The page has integrity attributes, and rules may change what they are about: browsers would refuse that. */
+  readonly keptIntegrity?: boolean
+  /** The page was changed, and its Content-Security-Policy names hashes, which may be those of what was changed. */
+  readonly hashedPolicy?: boolean
 
 /** Everything about one finished exchange. Plain data, owned by the receiver; holds no header values and no body. */
 export interface ExchangeEvent {

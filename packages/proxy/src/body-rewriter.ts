@@ -4,6 +4,7 @@
  */
 import { CHARSET_WINDOW_BYTES, CharsetDetector, type DetectedCharset } from '@prexy/http/charset'
 import { charsetsOf, createEncodedRewriter, type EncodedRewriter } from '@prexy/rewrite/rule-charsets'
+import { IntegrityRewriter, type IsRewritten } from '@prexy/rewrite/integrity'
 import type { Rewriter, RewriterInit, RuleSet } from '@prexy/rewrite/rewriter'
 
 type ByteSink = Parameters<RuleSet['createRewriter']>[0]
@@ -21,14 +22,27 @@ export class BodyRewriter implements Rewriter {
   #detected: DetectedCharset | undefined = undefined
   #inner: Rewriter | EncodedRewriter | undefined = undefined
 
-  /** `contentType`: the response's, if it has one that can be relied on. */
-  constructor(rules: RuleSet, sink: ByteSink, init: RewriterInit, contentType: string | undefined) {
+  readonly #isRewritten: IsRewritten | undefined
+  #integrity: IntegrityRewriter | undefined = undefined
+
+  /**
+   * `contentType`: the response's, if it has one that can be relied on. With `isRewritten` the page loses the integrity
+   * attributes of what is.
+   */
+  constructor(
+    rules: RuleSet,
+    sink: ByteSink,
+    init: RewriterInit,
+    contentType: string | undefined,
+    isRewritten: IsRewritten | undefined,
+  ) {
+    this.#isRewritten = isRewritten
     this.#rules = rules
     this.#sink = sink
     this.#init = init
     this.#windowBytes = Math.min(CHARSET_WINDOW_BYTES, rules.options.maxHeldBytes)
     this.#detector = new CharsetDetector(contentType, this.#windowBytes)
-    if (charsetsOf(rules) === 'any') this.#inner = rules.createRewriter(sink, init)
+    if (charsetsOf(rules) === 'any') this.#inner = this.#ahead(rules.createRewriter(sink, init))
   }
 
   /** The body's encoding; undefined while it is not known, and where the rules look at octets whatever they are. */
@@ -45,6 +59,11 @@ export class BodyRewriter implements Rewriter {
   get unencodable(): number {
     const inner = this.#inner
     return inner !== undefined && 'unencodable' in inner ? inner.unencodable : 0
+  }
+
+  /** Integrity attributes that were taken away. */
+  get droppedIntegrity(): number {
+    return this.#integrity?.dropped ?? 0
   }
 
   get blocked(): boolean {
@@ -114,7 +133,13 @@ export class BodyRewriter implements Rewriter {
   #rewriterFor(charset: DetectedCharset['charset']): Rewriter | undefined {
     const charsets = charsetsOf(this.#rules)
     if (charset === 'foreign' || charsets === 'any' || !charsets.has(charset)) return undefined
-    return createEncodedRewriter(this.#rules, charset, this.#sink, this.#init)
+    return createEncodedRewriter(this.#rules, charset, this.#sink, this.#init, (rewriter) => this.#ahead(rewriter))
+  }
+
+  #ahead(rewriter: Rewriter): Rewriter {
+    if (this.#isRewritten === undefined) return rewriter
+    this.#integrity = new IntegrityRewriter(rewriter, this.#isRewritten)
+    return this.#integrity
   }
 }
 

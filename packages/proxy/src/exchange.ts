@@ -29,12 +29,14 @@ import { upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
 import type { AnswerInit } from './answer.ts'
 import { applyHeaderRules } from './header-rules.ts'
+import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat } from './request-edits.ts'
 import { requestVariables } from './request-variables.ts'
 import type { OutputFraming, ResponseOutput } from './response-output.ts'
-import { RewriteBody, type RewriteBodyHost } from './rewrite-body.ts'
+import { hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
+import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, type NameMappers, namesForRequest } from './site-names.ts'
@@ -512,12 +514,22 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   onBodyEnd(): void {
     this.#detailTrailing()
     this.#responseDone()
+      ...this.#hashesOf(route, head.fields),
   }
 
   #detailTrailing(): void {
     const junk = this.#body?.trailingBytes ?? 0
     if (junk > 0) this.#detail = `${junk} octets of junk followed the coded body`
   }
+  /** What is to be done about hashes that a page holds. */
+  #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
+    if (!isPage(singleValue(fields, 'content-type'))) return { integrity: undefined, hasHashedPolicy: false }
+    const drop = (): IsRewritten =>
+      rewrittenUrls([this.request.authority, route.pool.authority], route.rules?.rules ?? [])
+    const integrity = route.integrity === 'warn' ? 'watch' : route.integrity === 'drop' ? drop() : undefined
+    return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
+  }
+
 
   onBodyError(error: ProxyError): void {
     this.#upstream?.abort()

@@ -63,6 +63,11 @@ export interface RouteConfig {
   readonly lastModified?: LastModifiedPolicy
 }
 
+  /**
+   * What becomes of `integrity` attributes of pages when rules may change the scripts and styles that they are about:
+   * `warn` (the default) tells of them in the event, `drop` takes away those of this site's own files.
+   */
+  readonly integrity?: 'warn' | 'drop'
 export interface UpstreamConfig {
   /** Name or address; an IPv6 address without brackets. */
   readonly host: string

@@ -19,7 +19,9 @@ import { type CodingFault, type ContentCoding, ContentDecoder, MAX_CODED_MEMBERS
 import { ContentEncoder } from '@prexy/net/content-encoder'
 import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
 import { RewriteAborted, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
+import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { BodyRewriter } from './body-rewriter.ts'
+import { IntegrityWatch } from './integrity.ts'
 import { ProxyError } from './proxy-error.ts'
 import type { ResponseOutput } from './response-output.ts'
 
@@ -47,6 +49,10 @@ export interface RewriteBodyInit {
   readonly mediaType: string | undefined
   /** The same if its lines agree. */
   readonly contentType: string | undefined
+  /** What to do with integrity attributes of the page: look for them, or drop those of URLs for which this holds. */
+  readonly integrity: 'watch' | IsRewritten | undefined
+  /** The response is a page whose policy names hashes of what is in it. */
+  readonly hasHashedPolicy: boolean
   readonly maxDecodedBytes: number
   readonly onError: (error: Error) => void
   /** Whether the client wants trailers. */
@@ -67,6 +73,7 @@ export class RewriteBody {
   readonly #output: ResponseOutput
   readonly #init: RewriteBodyInit
   readonly #rewriter: BodyRewriter
+  readonly #watch: IntegrityWatch | undefined
   #decoder: ContentDecoder | undefined = undefined
   #encoder: ContentEncoder | undefined = undefined
   /** Coded octets of the first read, until it is known whether they are all. */
@@ -100,18 +107,25 @@ export class RewriteBody {
       ...(init.mediaType === undefined ? {} : { mediaType: init.mediaType }),
     }
     const sink = { write: (piece: Uint8Array): boolean => this.#rewritten(piece) }
-    this.#rewriter = new BodyRewriter(init.rules, sink, rewriterInit, init.contentType)
+    const { integrity } = init
+    const isRewritten = typeof integrity === 'function' ? integrity : undefined
+    this.#rewriter = new BodyRewriter(init.rules, sink, rewriterInit, init.contentType, isRewritten)
+    this.#watch = integrity === 'watch' ? new IntegrityWatch() : undefined
     output.preferLength()
   }
 
   /** What was done to the body so far. */
   get treatment(): BodyTreatment {
-    const { charset, isCopied, unencodable } = this.#rewriter
+    const { charset, isCopied, unencodable, droppedIntegrity, hits } = this.#rewriter
     if (isCopied) return { kind: 'passed', reason: 'charset' }
     const { decode, encode } = this.#init.decision
+    const isChanged = droppedIntegrity > 0 || hits.some((count) => count > 0)
     const notes: RewriteNotes = {
       ...(charset === undefined ? {} : { charset }),
       ...(unencodable === 0 ? {} : { unencodable }),
+      ...(droppedIntegrity === 0 ? {} : { droppedIntegrity }),
+      ...(this.#watch?.found === true ? { keptIntegrity: true } : {}),
+      ...(this.#init.hasHashedPolicy && isChanged ? { hashedPolicy: true } : {}),
     }
     return { kind: 'rewritten', decode, encode, stats: this.#stats(), notes }
   }
@@ -306,6 +320,7 @@ export class RewriteBody {
   #rewrite(chunk: Uint8Array): number {
     try {
       const taken = this.#rewriter.write(chunk)
+      this.#watch?.look(chunk.subarray(0, taken))
       this.#peakHeldBytes = Math.max(this.#peakHeldBytes, this.#rewriter.heldBytes)
       return taken
     } catch (error) {
@@ -339,6 +354,8 @@ export class RewriteBody {
 
   /** Gives waiting text to the rewriter, and its end when there is no more. */
   #pump(): void {
+    // What the rewriter had ready when it was stopped goes first.
+    if (!this.#blocked && !this.#closed && this.#rewriter.blocked) this.#rewrite(NO_OCTETS)
     while (!this.#blocked && !this.#closed) {
       const chunk = this.#queue.shift()
       if (chunk === undefined) break

@@ -21,6 +21,7 @@ import { HttpDate } from './answer.ts'
 import type { HeaderRules } from './header-rules.ts'
 import { requestFieldsOf } from './request-variables.ts'
 import { type SiteNames, siteNamesOf } from './site-names.ts'
+import { changesHashed } from './integrity.ts'
 import type { Phase } from './phases.ts'
 import {
   DEFAULT_FORWARDED,
@@ -46,6 +47,8 @@ export interface Route {
   readonly gate: GateRoute
   readonly preserveHost: boolean | undefined
   /** What domain rules make of header fields; undefined if there are none. */
+  /** What to do about integrity attributes; undefined if no rule may change what they are about. */
+  readonly integrity: 'warn' | 'drop' | undefined
   readonly names: SiteNames | undefined
   readonly requestHeaders: HeaderRules | undefined
   readonly responseHeaders: HeaderRules | undefined
@@ -96,6 +99,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     requestHeaders: route.requestHeaders,
     responseHeaders: route.responseHeaders,
     names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules),
+    integrity: integrityOf(route),
   })
   return {
     routes: config.routes.map(makeRoute),
@@ -131,6 +135,15 @@ function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig):
   const variables = rules?.variables ?? []
   return {
     conditions,
+function requestBodyRules({ rules, requestBodies }: RouteConfig): RuleSet | undefined {
+  const map = requestBodies === true && rules !== undefined ? hostMapOf(rules.rules) : undefined
+  return map === undefined ? undefined : compileRuleSet(domainRulesOf(map.up), { mode: 'octet' })
+}
+
+function integrityOf({ rules, integrity }: RouteConfig): Route['integrity'] {
+  return changesHashed(rules?.rules ?? []) ? (integrity ?? 'warn') : undefined
+}
+
     ruleSetHash: rules?.hash ?? '',
     ignoreNoTransform: ignoreNoTransform ?? false,
     lastModified: lastModified ?? { kind: 'remove' },

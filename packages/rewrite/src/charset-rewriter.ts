@@ -8,9 +8,15 @@
  * is UTF-8 for every character.
  */
 import type { ByteSink } from '@prexy/bytes/sink'
-import { type FormReader, formRoom, type FormWriter, octetRoom, type TextForm } from '@prexy/bytes/text-form'
-import { landingOf } from './filters.ts'
-import type { Rewriter, RewriterInit, RuleSet } from './rewriter.ts'
+import {
+  type FormReader,
+  formRoom,
+  type FormWriter,
+  octetRoom,
+  type TextForm,
+  type Unencodable,
+} from '@prexy/bytes/text-form'
+import type { Rewriter } from './rewriter.ts'
 
 /** Octets of the body that are read at a time. */
 const PIECE_BYTES = 4_096
@@ -30,12 +36,13 @@ export class CharsetRewriter implements Rewriter {
   #writerDone = false
   #blocked = false
 
-  constructor(rules: RuleSet, form: TextForm, sink: ByteSink, init: RewriterInit) {
+  /** `open` makes the rewriter of the form. */
+  constructor(form: TextForm, unencodable: Unencodable, sink: ByteSink, open: (sink: ByteSink) => Rewriter) {
     this.#sink = sink
     this.#reader = form.openReader()
-    this.#writer = form.openWriter(landingOf(init.mediaType) === 'markup' ? 'reference' : 'skip')
+    this.#writer = form.openWriter(unencodable)
     this.#encoded = new Uint8Array(octetRoom(PIECE_BYTES))
-    this.#inner = rules.createRewriter({ write: (piece) => this.#encode(piece) }, init)
+    this.#inner = open({ write: (piece) => this.#encode(piece) })
   }
 
   /** Characters of replacements that the encoding lacks: references in markup, left out elsewhere. */

@@ -4,6 +4,7 @@ import type { ByteSink } from '@prexy/bytes/sink'
 import { canReadCharset, textFormOf } from '@prexy/bytes/text-form'
 import type { ProgramNode } from '@prexy/regex/program'
 import { CharsetRewriter } from './charset-rewriter.ts'
+import { landingOf } from './filters.ts'
 import type { Rewriter, RewriterInit, RuleSet } from './rewriter.ts'
 import { compileRules } from './rule-set.ts'
 
@@ -95,22 +96,26 @@ export interface EncodedRewriter extends Rewriter {
 
 /**
  * A rewriter for one body in an encoding that {@link charsetsOf} allows; undefined where the runtime turns out not to
- * have it. In octet mode the rules see the body's octets, in text mode its characters.
+ * have it. In octet mode the rules see the body's octets, in text mode its characters. `ahead` puts something before the
+ * rules that sees what they see.
  */
 export function createEncodedRewriter(
   rules: RuleSet,
   charset: Charset,
   sink: ByteSink,
   init: RewriterInit,
+  ahead: (rewriter: Rewriter) => Rewriter = (rewriter) => rewriter,
 ): Rewriter | EncodedRewriter | undefined {
-  if (charset === 'utf-8' || rules.options.mode === 'octet') return rules.createRewriter(sink, init)
+  const open = (target: ByteSink): Rewriter => ahead(rules.createRewriter(target, init))
+  if (charset === 'utf-8' || rules.options.mode === 'octet') return open(sink)
   if (
     OCTET_CHARSETS.has(charset) &&
     isAsciiOnly(rules) &&
     !NOT_ASCII.test(Object.values(init.variables ?? {}).join(''))
   ) {
-    return rules.createRewriter(sink, init)
+    return open(sink)
   }
   const form = textFormOf(charset)
-  return form === undefined ? undefined : new CharsetRewriter(rules, form, sink, init)
+  if (form === undefined) return undefined
+  return new CharsetRewriter(form, landingOf(init.mediaType) === 'markup' ? 'reference' : 'skip', sink, open)
 }

@@ -1,0 +1,140 @@
+import { answering, chunkedResponse, plainResponse } from '@prexy/testing/raw-origin'
+import { describe, expect, it } from 'vitest'
+import { changesHashed, hasHashedPolicy, IntegrityWatch, rewrittenUrls } from '../src/integrity.ts'
+import { setUp } from './harness.ts'
+
+const RULES = [{ text: 'one', with: 'two' }]
+const PAGE =
+  '<script src=/a.js integrity="sha256-x"></script><script src=//cdn.example/b.js integrity=sha256-y></script>one'
+const POLICY = "Content-Security-Policy: script-src 'sha256-x'"
+
+describe('a page with integrity attributes', () => {
+  const rows = [
+    ['is told of', 'text/html', RULES, {}, PAGE, { keptIntegrity: true }],
+    [
+      'loses those of what rules may change',
+      'text/html',
+      RULES,
+      { integrity: 'drop' },
+      PAGE.replace(' integrity="sha256-x"', ''),
+      { droppedIntegrity: 1 },
+    ],
+    [
+      'in UTF-16, too',
+      'text/html; charset=utf-16le',
+      RULES,
+      { integrity: 'drop' },
+      PAGE.replace(' integrity="sha256-x"', ''),
+      { droppedIntegrity: 1 },
+    ],
+    [
+      'keeps them where no rule changes scripts or styles',
+      'text/html',
+      [{ ...RULES[0], types: ['text/html'] }],
+      { integrity: 'drop' },
+      PAGE,
+      {},
+    ],
+    ['may be no page', 'text/plain', RULES, { integrity: 'drop' }, PAGE, {}],
+  ] as const
+  it.each(rows)('%s', async (_name, type, rules, route, output, notes) => {
+    const encode = (text: string): Buffer => Buffer.from(text, type.includes('utf-16') ? 'utf16le' : 'latin1')
+    await using setup = await setUp({
+      rules,
+      route,
+      script: answering((request) =>
+        request.target === '/cut'
+          ? chunkedResponse(
+              Array.from(encode(PAGE), (octet) => Buffer.from([octet])),
+              `Content-Type: ${type}`,
+            )
+          : plainResponse(encode(PAGE), `Content-Type: ${type}`),
+      ),
+    })
+    const client = await setup.connect()
+    for (const path of ['/', '/cut']) {
+      expect((await client.get(path)).body).toEqual(encode(output.replace('one', 'two')))
+    }
+    for (const { treatment } of setup.events) {
+      const { charset: _charset, ...told } = (treatment?.kind === 'rewritten' ? treatment.notes : undefined) ?? {}
+      expect(told).toEqual(notes)
+    }
+  })
+})
+
+it('a page that was changed, with a policy that names hashes, is told of', async () => {
+  await using setup = await setUp({
+    rules: RULES,
+    script: answering((request) => plainResponse(request.target.slice(1), 'Content-Type: text/html', POLICY)),
+  })
+  const client = await setup.connect()
+  expect((await client.get('/one')).value('content-security-policy')).toBe("script-src 'sha256-x'")
+  await client.get('/none')
+  await client.get('/x')
+  const notes = setup.events.map(({ treatment }) => (treatment?.kind === 'rewritten' ? treatment.notes : undefined))
+  expect(notes.map((each) => each?.hashedPolicy)).toEqual([true, true, undefined])
+})
+
+describe('which URLs come by way of rules', () => {
+  const isRewritten = rewrittenUrls(
+    ['WWW.site.example:8080', 'origin.example:80', undefined],
+    [
+      { domain: 'Cdn.example', to: 'x' },
+      { domain: 'wide.example', to: 'x', subdomains: 'map' },
+      { text: 'a', with: 'b' },
+    ],
+  )
+  it.each([
+    ['/a.js', true],
+    ['a.js', true],
+    ['', true],
+    ['?x', true],
+    [' /a.js', true],
+    ['//www.site.example/a.js', true],
+    ['https://www.SITE.example/a.js', true],
+    ['http://www.site.example:99/a.js', true],
+    ['//origin.example', true],
+    ['//u:p@origin.example/a.js', true],
+    ['\\\\origin.example\\a.js', true],
+    ['https://cdn.example?x', true],
+    ['https://x.cdn.example/', false],
+    ['https://x.wide.example/', true],
+    ['https://xwide.example/', false],
+    ['https://other.example/origin.example', false],
+    ['https://origin.example@other.example/', false],
+    ['data:text/javascript,', false],
+    ['blob:x', false],
+    ['https:///x', false],
+  ])('%j: %s', (url, expected) => {
+    expect(isRewritten(url)).toBe(expected)
+  })
+})
+
+it.each([
+  [['Content-Security-Policy', "script-src 'sha256-x'"], true],
+  [['content-security-policy-report-only', "style-src 'SHA512-x'"], true],
+  [['Content-Security-Policy', "script-src 'nonce-x' 'self'"], false],
+  [['X', "'sha256-x'"], false],
+])('%s: %s', (fields, expected) => {
+  expect(hasHashedPolicy(fields)).toBe(expected)
+})
+
+it('rules that may change scripts or styles are told by their types', () => {
+  const changes = (types?: readonly string[]): boolean => {
+    const rule = { text: 'a', with: 'b', ...(types === undefined ? {} : { types }) }
+    return changesHashed([rule])
+  }
+  expect([changes(), changes(['text/html']), changes(['text/css']), changes(['*'])]).toEqual([true, false, true, true])
+})
+
+it('the attribute is found wherever the page is cut', () => {
+  const page = Buffer.from('<script integrity=x>')
+  for (let size = 1; size <= page.length; size++) {
+    const watch = new IntegrityWatch()
+    for (let at = 0; at < page.length; at += size) watch.look(page.subarray(at, at + size))
+    expect(watch.found).toBe(true)
+  }
+  const watch = new IntegrityWatch()
+  for (const part of ['integ', 'rit', 'y', ' =']) watch.look(Buffer.from(part))
+  expect(watch.found).toBe(false)
+})
