@@ -54,6 +54,9 @@ export interface DecoderHandler {
 /** A `write` returns false while more than this waits to be decoded. Unit: bytes. */
 const DECODER_HIGH_WATER_BYTES = 65_536
 
+/** Chunks that wait are joined up to this size. Unit: bytes. */
+const JOINED_BYTES = 16_384
+
 /**
  * Output is made in pieces of this size, each a trip to the thread pool. Unit: bytes. Under back-pressure at most two
  * of them exist.
@@ -161,7 +164,7 @@ export class ContentDecoder {
 
   readonly #pump = (): void => {
     while (this.#state !== 'closed' && this.#current === undefined && !this.#ending && !this.#paused) {
-      const chunk = this.#queue.shift()
+      const chunk = this.#nextChunk()
       if (chunk === undefined) {
         if (this.#inputEnded) this.#finish()
         else this.#handler.onIdle()
@@ -170,6 +173,17 @@ export class ContentDecoder {
       this.#queuedBytes -= chunk.length
       this.#take(chunk)
     }
+  }
+
+  /** The next chunk, joined with small ones behind it: each one given to the engine is a trip to the thread pool. */
+  #nextChunk(): Uint8Array | undefined {
+    const queue = this.#queue
+    const chunk = queue.shift()
+    if (chunk === undefined || queue.length === 0) return chunk
+    let bytes = chunk.length
+    let count = 0
+    while (count < queue.length && bytes + queue[count].length <= JOINED_BYTES) bytes += queue[count++].length
+    return count === 0 ? chunk : Buffer.concat([chunk, ...queue.splice(0, count)], bytes)
   }
 
   #take(chunk: Uint8Array): void {

@@ -94,6 +94,23 @@ describe.each(Object.entries(made))('a %s body', (_name, { coding, make }) => {
     expect([output.equals(page.subarray(0, 700)), end]).toEqual([true, { trailing: 0 }])
   })
 
+  it('in single bytes that wait together costs few trips to the thread pool', async () => {
+    const coded = make(noise)
+    let pieces = 0
+    await new Promise<void>((resolve, reject) => {
+      const decoder = new ContentDecoder(coding, 1e9, {
+        onOutput: () => pieces++,
+        onIdle() {},
+        onEnd: () => resolve(),
+        onFault: reject,
+      })
+      for (const byte of cut(coded, 1)) decoder.write(byte)
+      decoder.end()
+    })
+    // A trip gives a piece as soon as there is output.
+    expect(pieces).toBeLessThan(20)
+  })
+
   it('of no bytes at all is empty', async () => {
     expect(await decode(coding, [])).toEqual({ output: Buffer.alloc(0), end: { trailing: 0 } })
   })
