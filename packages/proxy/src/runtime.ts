@@ -135,11 +135,6 @@ function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig):
   const variables = rules?.variables ?? []
   return {
     conditions,
-function requestBodyRules({ rules, requestBodies }: RouteConfig): RuleSet | undefined {
-  const map = requestBodies === true && rules !== undefined ? hostMapOf(rules.rules) : undefined
-  return map === undefined ? undefined : compileRuleSet(domainRulesOf(map.up), { mode: 'octet' })
-}
-
 function integrityOf({ rules, integrity }: RouteConfig): Route['integrity'] {
   return changesHashed(rules?.rules ?? []) ? (integrity ?? 'warn') : undefined
 }
