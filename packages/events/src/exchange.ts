@@ -1,4 +1,5 @@
 import type { PassReason } from '@prexy/http/gate'
+import type { RequestPassReason } from '@prexy/http/request-body'
 
 /** Raised whenever a reader of older events would misread a newer one. */
 export const EXCHANGE_EVENT_VERSION = 1
@@ -54,13 +55,13 @@ export interface RewriteNotes {
   readonly charset?: string
   /** Characters of replacements that the encoding lacks: references in markup, left out elsewhere. */
   readonly unencodable?: number
-}
   /** Tags that lost their integrity attribute, since rules may change what they load. */
   readonly droppedIntegrity?: number
   /** The page has integrity attributes, and rules may change what they are about: browsers would refuse that. */
   readonly keptIntegrity?: boolean
   /** The page was changed, and its Content-Security-Policy names hashes, which may be those of what was changed. */
   readonly hashedPolicy?: boolean
+}
 
 /** Everything about one finished exchange. Plain data, owned by the receiver; holds no header values and no body. */
 export interface ExchangeEvent {
@@ -99,7 +100,14 @@ export interface ExchangeEvent {
   readonly treatment: BodyTreatment | undefined
   /** Absent if no rule changed a header field. */
   readonly fieldEdits?: FieldEdits
+  /** Absent if there was no body, or the route does not map them. */
+  readonly requestTreatment?: RequestTreatment
 }
+
+/** What was done to a request body, on routes that map them. `hits`: host names changed; octets before and after. */
+export type RequestTreatment =
+  | { readonly kind: 'passed'; readonly reason: RequestPassReason }
+  | { readonly kind: 'mapped'; readonly hits: number; readonly inBytes: number; readonly outBytes: number }
 
 /** Names of header fields that rules changed, added or removed, in lower case, each once; no values. */
 export interface FieldEdits {

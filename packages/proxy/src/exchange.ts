@@ -18,21 +18,24 @@ import {
   joinedValue,
   listHasToken,
   singleValue,
+  removeField,
 } from '@prexy/http/fields'
 import { type ForwardingPeer, setForwardedFields, setRequestId } from '@prexy/http/forwarded'
 import { decide, type GateDecision } from '@prexy/http/gate'
 import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
+import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prexy/http/request-body'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
 import { answersUpgrade, askedUpgrade } from '@prexy/http/upgrade'
-import { upstreamRequestFields } from '@prexy/http/validators'
+import { changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
+import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { AnswerInit } from './answer.ts'
 import { applyHeaderRules } from './header-rules.ts'
-import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat } from './request-edits.ts'
+import { RequestBody } from './request-body.ts'
 import { requestVariables } from './request-variables.ts'
 import type { OutputFraming, ResponseOutput } from './response-output.ts'
 import { hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
@@ -94,6 +97,15 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #responseEdits: readonly string[] = []
   #requestId: string | undefined = undefined
   #requestHead: Uint8Array | undefined = undefined
+  /** A body that is changed on its way up. */
+  #requestBody: RequestBody | undefined = undefined
+  #requestPass: RequestPassReason | undefined = undefined
+  /** The fields to send, while the length of a changed body is not known. */
+  #heldFields: string[] | undefined = undefined
+  /** Octets of a changed body for an upstream that is not there yet. */
+  #gathered: Uint8Array[] = []
+  /** How the request body goes up; what its head says. */
+  #chunksUp = false
   #upstream: UpstreamConnection | undefined = undefined
   #upstreamName: string | undefined = undefined
   #waiting = false
@@ -195,8 +207,46 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       this.#requestEdits = [...new Set([...this.#requestEdits, ...changed])]
     }
     this.#upstreamName = pool.authority
-    this.#requestHead = encodeRequestHead(request.method, request.path, forwarded.fields)
+    this.#chunksUp = request.body.kind === 'chunked'
+    if (!this.#mapsBody(route, forwarded.fields)) this.#send(route, forwarded.fields)
+  }
+
+  #send(route: Route, fields: FieldList): void {
+    this.#requestHead = encodeRequestHead(this.request.method, this.request.path, fields)
     this.#acquire(route, false)
+  }
+
+  /** Whether the body is to be changed; then the head waits for its length, or for too much of it to wait. */
+  #mapsBody(route: Route, fields: FieldList): boolean {
+    const { request } = this
+    const names = this.#names
+    if (route.requestBodies === undefined || names === undefined) return false
+    const decision = decideRequestBody(request, route.gate.ignoreNoTransform)
+    if (decision === undefined) return false
+    if (decision.action === 'pass') {
+      this.#requestPass = decision.reason
+      return false
+    }
+    this.#requestBody = new RequestBody(route.requestBodies, names.active, decision)
+    const held = withoutDigests(fields)
+    removeField(held, 'content-length')
+    removeField(held, 'transfer-encoding')
+    this.#heldFields = held
+    this.#chunksUp = false
+    // A client that waits for a 100 sends nothing before the upstream was asked.
+    if (request.expectContinue) this.#sendChunked()
+    return true
+  }
+
+  #sendChunked(): void {
+    this.#chunksUp = true
+    this.#sendHeld('Transfer-Encoding', 'chunked')
+  }
+
+  #sendHeld(name: string, value: string): void {
+    const fields = this.#heldFields
+    this.#heldFields = undefined
+    if (fields !== undefined && this.#route !== undefined) this.#send(this.#route, [...fields, name, value])
   }
 
   #acquire(route: Route, fresh: boolean): void {
@@ -226,6 +276,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (head === undefined) return
     upstream.requestDone = this.#requestEnded
     upstream.connection.write(head)
+    for (const octets of this.#gathered.splice(0)) this.#writeUp(upstream, octets)
     if (upstream.connected) this.onUpstreamConnect()
     if (this.#requestEnded) this.#phase('request-sent')
   }
@@ -234,12 +285,28 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   /** Octets of the request body, which are the exchange's. Returns false when no more should come. */
   onRequestData(data: Uint8Array): boolean {
-    const upstream = this.#upstream
-    if (upstream === undefined) return true
+    const body = this.#requestBody
+    return body === undefined ? this.#sendUp(data) : this.#gather(body.write(data))
+  }
+
+  /** Takes octets of a changed body; they wait while there is no upstream to take them. */
+  #gather(octets: Uint8Array): boolean {
+    if (octets.length === 0) return this.takesBody
+    if (this.#heldFields === undefined) return this.#sendUp(octets)
+    this.#gathered.push(octets)
+    if ((this.#requestBody?.outBytes ?? 0) > this.#runtime.limits.maxRequestBufferBytes) this.#sendChunked()
+    return this.takesBody
+  }
+
+  #sendUp(data: Uint8Array): boolean {
+    return this.#upstream === undefined || this.#writeUp(this.#upstream, data)
+  }
+
+  #writeUp(upstream: UpstreamConnection, data: Uint8Array): boolean {
     this.#upstreamOutBytes += data.length
     const { connection } = upstream
     let below: boolean
-    if (this.request.body.kind === 'chunked') {
+    if (this.#chunksUp) {
       connection.cork()
       connection.write(encodeChunkHead(data.length))
       connection.write(data)
@@ -255,12 +322,22 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   onRequestEnd(trailers: FieldList): void {
+    const body = this.#requestBody
+    const rest = body?.end()
     this.#requestEnded = true
+    if (this.#heldFields !== undefined) {
+      // Trailers of a body that gets a length have no place.
+      if (rest !== undefined && rest.length > 0) this.#gathered.push(rest)
+      return this.#sendHeld('Content-Length', String(body?.outBytes ?? 0))
+    }
+    if (rest !== undefined && rest.length > 0) this.#sendUp(rest)
     const upstream = this.#upstream
     if (upstream === undefined) return
     upstream.requestDone = true
-    if (this.request.body.kind === 'chunked') {
-      upstream.connection.write(encodeLastChunk(endToEndTrailers(trailers)))
+    if (this.#chunksUp) {
+      upstream.connection.write(
+        encodeLastChunk(body === undefined ? endToEndTrailers(trailers) : changedTrailers(trailers)),
+      )
       upstream.requestMoved()
     }
     this.#phase('request-sent')
@@ -437,10 +514,20 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
       mediaType: joinedValue(head.fields, 'content-type'),
       contentType: singleValue(head.fields, 'content-type'),
+      ...this.#hashesOf(route, head.fields),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),
     })
+  }
+
+  /** What is to be done about hashes that a page holds. */
+  #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
+    if (!isPage(singleValue(fields, 'content-type'))) return { integrity: undefined, hasHashedPolicy: false }
+    const drop = (): IsRewritten =>
+      rewrittenUrls([this.request.authority, route.pool.authority], route.rules?.rules ?? [])
+    const integrity = route.integrity === 'warn' ? 'watch' : route.integrity === 'drop' ? drop() : undefined
+    return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
   }
 
   /** RFC 9110 §6.5.1: trailers that nobody asked for may get lost. */
@@ -514,22 +601,12 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   onBodyEnd(): void {
     this.#detailTrailing()
     this.#responseDone()
-      ...this.#hashesOf(route, head.fields),
   }
 
   #detailTrailing(): void {
     const junk = this.#body?.trailingBytes ?? 0
     if (junk > 0) this.#detail = `${junk} octets of junk followed the coded body`
   }
-  /** What is to be done about hashes that a page holds. */
-  #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
-    if (!isPage(singleValue(fields, 'content-type'))) return { integrity: undefined, hasHashedPolicy: false }
-    const drop = (): IsRewritten =>
-      rewrittenUrls([this.request.authority, route.pool.authority], route.rules?.rules ?? [])
-    const integrity = route.integrity === 'warn' ? 'watch' : route.integrity === 'drop' ? drop() : undefined
-    return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
-  }
-
 
   onBodyError(error: ProxyError): void {
     this.#upstream?.abort()
@@ -640,6 +717,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (this.#upgrade !== undefined) this.#runtime.upgrades--
     this.#upstream?.abort()
     this.#upstream = undefined
+    this.#requestBody?.abandon()
+    this.#gathered.length = 0
     this.#stopWaiting()
     const reusable = this.#keepAlive && (outcome === 'completed' || this.#answeredBytes > 0)
     this.#report(outcome)
@@ -702,6 +781,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         detail: this.#detail,
         treatment: this.#finalTreatment(),
         ...this.#fieldEdits(),
+        ...this.#requestTreatment(),
       })
     } catch (error) {
       this.#reportFault(error)
@@ -712,6 +792,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const request = this.#requestEdits
     const response = this.#responseEdits
     return request.length + response.length === 0 ? {} : { fieldEdits: { request, response } }
+  }
+
+  #requestTreatment(): Pick<ExchangeEvent, 'requestTreatment'> {
+    const body = this.#requestBody
+    if (this.#requestPass !== undefined) return { requestTreatment: { kind: 'passed', reason: this.#requestPass } }
+    if (body === undefined) return {}
+    const { hits, inBytes, outBytes } = body
+    return { requestTreatment: { kind: 'mapped', hits, inBytes, outBytes } }
   }
 
   #finalTreatment(): BodyTreatment | undefined {

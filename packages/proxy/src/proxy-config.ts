@@ -54,6 +54,8 @@ export interface RouteConfig {
    * Absent: what the domain rules call the client's Host; where they do not know it, the upstream's authority.
    */
   readonly preserveHost?: boolean
+  /** True maps host names in request bodies back by the domain rules of `rules`. Default false. */
+  readonly requestBodies?: boolean
   /** Made by `compileHeaderRules`; the last thing done to a head. */
   readonly requestHeaders?: HeaderRules
   readonly responseHeaders?: HeaderRules
@@ -61,13 +63,13 @@ export interface RouteConfig {
   readonly ignoreNoTransform?: boolean
   /** Default `remove`. */
   readonly lastModified?: LastModifiedPolicy
-}
-
   /**
    * What becomes of `integrity` attributes of pages when rules may change the scripts and styles that they are about:
    * `warn` (the default) tells of them in the event, `drop` takes away those of this site's own files.
    */
   readonly integrity?: 'warn' | 'drop'
+}
+
 export interface UpstreamConfig {
   /** Name or address; an IPv6 address without brackets. */
   readonly host: string
@@ -146,6 +148,8 @@ export interface ProxyLimits {
   readonly maxHttp10BufferBytes: number
   /** Client connections from one IPv4 address or one /64 of IPv6; more are closed at once. Default no limit. */
   readonly maxConnectionsPerAddress: number
+  /** Octets of a changed request body that are gathered to send its length; a longer one goes in chunks. Default 65,536. */
+  readonly maxRequestBufferBytes: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
 }
@@ -158,6 +162,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxTunnels: 10_000,
   maxHttp10BufferBytes: 65_536,
   maxConnectionsPerAddress: Number.POSITIVE_INFINITY,
+  maxRequestBufferBytes: 65_536,
   maxDecodedBytes: 16 * 2 ** 30,
 }
 

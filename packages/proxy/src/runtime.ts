@@ -14,14 +14,16 @@ import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { TimerWheel } from '@prexy/net/timer-wheel'
+import { domainRulesOf, hostMapOf } from '@prexy/rewrite/host-map'
 import { charsetsOf } from '@prexy/rewrite/rule-charsets'
+import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
 import type { HeaderRules } from './header-rules.ts'
+import { changesHashed } from './integrity.ts'
 import { requestFieldsOf } from './request-variables.ts'
 import { type SiteNames, siteNamesOf } from './site-names.ts'
-import { changesHashed } from './integrity.ts'
 import type { Phase } from './phases.ts'
 import {
   DEFAULT_FORWARDED,
@@ -45,11 +47,13 @@ export interface Route {
   readonly pool: UpstreamPool
   readonly rules: RuleSet | undefined
   readonly gate: GateRoute
-  readonly preserveHost: boolean | undefined
-  /** What domain rules make of header fields; undefined if there are none. */
   /** What to do about integrity attributes; undefined if no rule may change what they are about. */
   readonly integrity: 'warn' | 'drop' | undefined
+  readonly preserveHost: boolean | undefined
+  /** What domain rules make of header fields; undefined if there are none. */
   readonly names: SiteNames | undefined
+  /** The inverse of its domain rules for request bodies; undefined to leave them alone. */
+  readonly requestBodies: RuleSet | undefined
   readonly requestHeaders: HeaderRules | undefined
   readonly responseHeaders: HeaderRules | undefined
 }
@@ -95,11 +99,12 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
     rules: route.rules,
     gate: makeGateRoute(route),
+    integrity: integrityOf(route),
     preserveHost: route.preserveHost,
+    requestBodies: requestBodyRules(route),
     requestHeaders: route.requestHeaders,
     responseHeaders: route.responseHeaders,
     names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules),
-    integrity: integrityOf(route),
   })
   return {
     routes: config.routes.map(makeRoute),
@@ -130,15 +135,20 @@ function trustedRange(text: string): AddressRange {
   return range
 }
 
+function requestBodyRules({ rules, requestBodies }: RouteConfig): RuleSet | undefined {
+  const map = requestBodies === true && rules !== undefined ? hostMapOf(rules.rules) : undefined
+  return map === undefined ? undefined : compileRuleSet(domainRulesOf(map.up), { mode: 'octet' })
+}
+
+function integrityOf({ rules, integrity }: RouteConfig): Route['integrity'] {
+  return changesHashed(rules?.rules ?? []) ? (integrity ?? 'warn') : undefined
+}
+
 function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig): GateRoute {
   const conditions = prepareConditions((rules?.rules ?? []).map((rule) => ({ ...rule, types: typesOf(rule) })))
   const variables = rules?.variables ?? []
   return {
     conditions,
-function integrityOf({ rules, integrity }: RouteConfig): Route['integrity'] {
-  return changesHashed(rules?.rules ?? []) ? (integrity ?? 'warn') : undefined
-}
-
     ruleSetHash: rules?.hash ?? '',
     ignoreNoTransform: ignoreNoTransform ?? false,
     lastModified: lastModified ?? { kind: 'remove' },

@@ -30,6 +30,8 @@ export interface NameMappers {
   readonly down: (text: string) => string
   readonly up: (text: string) => string
   readonly clientNames: readonly string[]
+  /** One byte per rule of the map, nonzero where it holds; absent if all do. */
+  readonly active?: Uint8Array
 }
 
 /** Combinations of conditions whose mappers are kept; others are made for the request. */
@@ -74,7 +76,7 @@ export function namesForRequest(site: SiteNames, request: ConditionRequest): Nam
   const key = active.join('')
   const known = site.partial.get(key)
   if (known !== undefined) return known
-  const mappers = mappersOf(site.map, (rule) => active[rule] !== 0)
+  const mappers = { ...mappersOf(site.map, (rule) => active[rule] !== 0), active }
   if (site.partial.size < MAX_MAPPERS) site.partial.set(key, mappers)
   return mappers
 }
