@@ -9,22 +9,36 @@ export interface Repeat {
   readonly slot: number
   readonly start: number
   readonly end: number
+  /** The one that this one stands inside of. */
+  readonly outer: Repeat | undefined
+}
+
+/** The item that stands for the array in a slot just now. */
+export function findRepeat(repeat: Repeat | undefined, slot: number): Repeat | undefined {
+  let found = repeat
+  while (found !== undefined && found.slot !== slot) found = found.outer
+  return found
 }
 
 /**
  * The items that an element is written for, one time each; undefined when it is written once as it is. The first array of
  * more than one item counts; others in the same element are values with commas.
  */
-export function repeatsOf(content: RecordContent, element: ElementNode, instance: number): Repeat[] | undefined {
+export function repeatsOf(
+  content: RecordContent,
+  element: ElementNode,
+  instance: number,
+  outer: Repeat | undefined,
+): Repeat[] | undefined {
   const bytes = content.chunk?.bytes
   if (bytes === undefined) return undefined
   for (const { index } of element.slots) {
     const slot = content.slot(instance, index)
-    if (slot < 0 || content.slotType[slot] < ARRAY_FLAG) continue
+    if (slot < 0 || content.slotType[slot] < ARRAY_FLAG || findRepeat(outer, slot) !== undefined) continue
     const items = arrayItems(bytes, content.slotType[slot], content.slotStart[slot], content.slotEnd[slot])
     if (items.length <= 2) continue
     const repeats: Repeat[] = []
-    for (let i = 0; i < items.length; i += 2) repeats.push({ slot, start: items[i], end: items[i + 1] })
+    for (let i = 0; i < items.length; i += 2) repeats.push({ slot, start: items[i], end: items[i + 1], outer })
     return repeats
   }
   return undefined

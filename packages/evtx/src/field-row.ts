@@ -57,7 +57,11 @@ export class FieldRow {
     const content = this.#content
     const slot = content.slot(instance, this.shape.slotIndex[field])
     if (slot < 0 || content.slotType[slot] !== STRING_TYPE) return -1
-    return content.slotStart[slot] * 65_536 + content.slotEnd[slot]
+    const { bytes } = this
+    const start = content.slotStart[slot]
+    let end = start + ((content.slotEnd[slot] - start) & ~1)
+    while (end > start && bytes[end - 1] === 0 && bytes[end - 2] === 0) end -= 2
+    return start * 65_536 + end
   }
 
   /** The chunk that the record is in; at most 64 KiB. */

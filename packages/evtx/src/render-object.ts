@@ -2,7 +2,7 @@
  * Records as objects of the shape that `evtx_dump -o json` gives and that Sigma tools expect: elements are members, a leaf
  * is its value, `<Data Name="x">` in EventData and UserData is a member `x`.
  */
-import { repeatsOf, type Repeat } from './array-repeat.ts'
+import { findRepeat, repeatsOf, type Repeat } from './array-repeat.ts'
 import { NO_CONTENT, type RecordContent } from './content.ts'
 import {
   CDATA,
@@ -83,7 +83,8 @@ export class ObjectWriter {
       this.#budget.spend(1)
       switch (node.kind) {
         case ELEMENT: {
-          const repeats = node.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, node, instance)
+          const repeats =
+            node.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, node, instance, this.#repeat)
           if (repeats === undefined) {
             this.#element(content, node, instance, target)
             break
@@ -144,8 +145,8 @@ export class ObjectWriter {
     const type = content.slotType[slot]
     const start = content.slotStart[slot]
     const end = content.slotEnd[slot]
-    const repeat = this.#repeat
-    if (repeat?.slot === slot)
+    const repeat = findRepeat(this.#repeat, slot)
+    if (repeat !== undefined)
       return this.#note(this.#values.scalar(bytes, type & ~ARRAY_FLAG, repeat.start, repeat.end))
     if (isEmptyValue(bytes, type, start, end)) return undefined
     return this.#note(this.#values.scalar(bytes, type, start, end))

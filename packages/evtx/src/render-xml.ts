@@ -1,5 +1,5 @@
 /** Records as XML, as the Windows event viewer shows them: always well-formed, whatever the record holds. */
-import { repeatsOf, type Repeat } from './array-repeat.ts'
+import { findRepeat, repeatsOf, type Repeat } from './array-repeat.ts'
 import { NO_CONTENT, type RecordContent } from './content.ts'
 import {
   CDATA,
@@ -104,9 +104,9 @@ export class XmlWriter {
     }
     const bytes = chunkBytes(content)
     const type = content.slotType[slot]
-    const repeat = this.#repeat
+    const repeat = findRepeat(this.#repeat, slot)
     const text =
-      repeat?.slot === slot
+      repeat !== undefined
         ? this.#values.text(bytes, type & ~ARRAY_FLAG, repeat.start, repeat.end, 'braced')
         : this.#values.text(bytes, type, content.slotStart[slot], content.slotEnd[slot], 'braced')
     this.#text(text, inAttribute)
@@ -114,7 +114,8 @@ export class XmlWriter {
 
   #elements(content: RecordContent, element: ElementNode, instance: number): void {
     if (element.slots.length > 0 && isWithoutValue(content, element.children, instance)) return
-    const repeats = element.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, element, instance)
+    const repeats =
+      element.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, element, instance, this.#repeat)
     if (repeats === undefined) {
       this.#element(content, element, instance)
       return

@@ -2,7 +2,7 @@
  * Makes shapes and finds them again. A record's shape follows from its templates and where they stand in each other, except
  * when a value is an array, which repeats elements, or a name, or when there is no template.
  */
-import { repeatsOf, type Repeat } from './array-repeat.ts'
+import { findRepeat, repeatsOf, type Repeat } from './array-repeat.ts'
 import { NO_CONTENT, type RecordContent } from './content.ts'
 import type { EvtxLimits } from './limits.ts'
 import {
@@ -139,9 +139,10 @@ class FieldCollector {
           if (what !== NO_CONTENT) {
             if (this.#what(what, path, parent, sources)) hasElements = true
           } else {
+            const repeat = findRepeat(this.#repeat, slot)
             sources.push(
-              this.#repeat !== undefined && this.#repeat.slot === slot
-                ? this.#item(this.#repeat)
+              repeat !== undefined
+                ? this.#item(repeat)
                 : { kind: 'slot', instance, index: node.index, optional: node.optional },
             )
           }
@@ -191,7 +192,7 @@ class FieldCollector {
 
   #elements(element: ElementNode, instance: number, path: string, parent: string): void {
     const content = this.#content
-    const repeats = content.hasArrays ? repeatsOf(content, element, instance) : undefined
+    const repeats = content.hasArrays ? repeatsOf(content, element, instance, this.#repeat) : undefined
     if (repeats === undefined) {
       this.#element(element, instance, path, parent)
       return
