@@ -38,7 +38,6 @@ import {
   KIND_NONE,
   KIND_OTHER,
   KIND_WORD,
-  MAX_CONTEXTS,
   NEWLINE,
   type Region,
 } from './context.ts'
@@ -111,6 +110,8 @@ export interface Group {
   readonly endedBack: number
   /** Bytes between its node and here, 2 for two or more or where it decides nothing: whether a match is empty. */
   readonly age: number
+  /** Stands for the threads in a state's key, where they are a list that is shared; '' elsewhere. */
+  readonly label: string
 }
 
 export interface State {
@@ -183,7 +184,16 @@ interface Spawn {
   readonly threads: readonly number[]
   readonly emptyRule: number
   readonly waits: boolean
-  readonly byClass: Map<number, readonly number[]>
+  /** The threads that can read each byte class; made when first asked for. */
+  byClass: number[][] | undefined
+  /** What the threads become that read a byte class, where that is the same whatever comes before and after. */
+  readonly begun: Map<number, Begun | undefined>
+}
+
+/** The threads of a group one byte after its node; shared by all states that have them. */
+interface Begun {
+  readonly threads: Int32Array
+  readonly label: string
 }
 
 interface Reach {
@@ -224,6 +234,9 @@ interface Work {
   readonly groups: WorkGroup[]
   threads: number[]
   threadGroups: number[]
+  /** The group that begins here, when it need not be stepped thread by thread; it ranks below all others. */
+  begun: Begun | undefined
+  begunGroup: number
   ops: number[][]
   stamp: number
   decisions: string
@@ -266,9 +279,19 @@ export class Automaton {
   private readonly outcomes = new Map<string, Outcome>()
   private readonly mixedText: boolean
   private readonly allText: boolean
+  /** Some thread may have to know what comes next: there are assertions. */
+  private readonly looksAhead: boolean
+  /** Of each instruction that takes one range of bytes: the range, and where it goes; -1 for other instructions. */
+  private readonly rangeLow: Uint8Array
+  private readonly rangeHigh: Uint8Array
+  private readonly rangeTarget: Int32Array
+  private readonly allSymbols: readonly number[]
+  /** A list of one for each byte class. */
+  private readonly singleSymbols: readonly (readonly number[])[]
   private visited: Int32Array
   private stamp = 0
   private activeSetsMade = 0
+  private begunMade = 0
   private entries = 0
 
   constructor(rules: readonly AutomatonRule[], options: AutomatonOptions) {
@@ -283,7 +306,9 @@ export class Automaton {
     // whole when it turns out to be one, by a thread that ranks above the copy of its first byte.
     this.program = startsEmpty ? compileProgram([...rules, COPY_CHARACTER], { saves: false }) : plain
     const instructions = this.program.instructions
-    const asserts = new Set<string>(instructions.flatMap((each) => (each.op === 'assert' ? [each.assertion] : [])))
+    const asserts = new Set<string>()
+    for (const each of instructions) if (each.op === 'assert') asserts.add(each.assertion)
+    this.looksAhead = asserts.size > 0 || rules.some(({ hostEnd }) => hostEnd)
     const hosts = asserts.has('hostStart') || asserts.has('hostStartOrSubdomain')
     const kinds = [...asserts].some((each) => each !== 'hostStart' && each !== 'hostStartOrSubdomain')
     const regions = new Map<string, Region>()
@@ -296,15 +321,24 @@ export class Automaton {
     this.classOf = classOf
     this.representative = representative
     this.classCount = representative.length
+    this.allSymbols = Array.from({ length: this.classCount }, (_, symbol) => symbol)
+    this.singleSymbols = this.allSymbols.map((symbol) => [symbol])
     this.endSymbol = this.classCount
     this.alienSymbol = this.classCount + 1
     this.dotSymbol = classOf[0x2e]
     this.newlineSymbol = classOf[NEWLINE]
     this.visited = new Int32Array(instructions.length + 16)
-    instructions.forEach((_, pc) => {
+    this.rangeLow = new Uint8Array(instructions.length)
+    this.rangeHigh = new Uint8Array(instructions.length)
+    this.rangeTarget = new Int32Array(instructions.length).fill(-1)
+    instructions.forEach((instruction, pc) => {
       this.threadPc.push(pc)
       this.threadMode.push(MODE_NORMAL)
       this.threadContext.push(0)
+      if (instruction.op !== 'bytes' || instruction.arcs.length !== 3) return
+      this.rangeLow[pc] = instruction.arcs[0]
+      this.rangeHigh[pc] = instruction.arcs[1]
+      this.rangeTarget[pc] = instruction.arcs[2]
     })
     this.mixedText = rules.some((rule) => rule.usesSpan) || options.firedKeepsToken
     this.allText = !options.firedKeepsToken && rules.every((rule) => rule.usesSpan)
@@ -398,6 +432,8 @@ export class Automaton {
       })),
       threads: [],
       threadGroups: [],
+      begun: undefined,
+      begunGroup: -1,
       ops: [],
       stamp: ++this.stamp,
       decisions,
@@ -411,10 +447,17 @@ export class Automaton {
 
   /** Phase 1: everything that waits is decided by the symbol that comes next. Returns the loop head before it. */
   private resolve(work: Work, state: State): Undecided | Head {
+    const byte = work.symbol < this.classCount ? this.representative[work.symbol] : -1
     for (let g = 0; g < state.groups.length; g++) {
       let best: Found | undefined
       const group = state.groups[g]
       for (const thread of group.threads) {
+        const target = thread < this.rangeTarget.length ? this.rangeTarget[thread] : -1
+        if (target >= 0) {
+          // It has nothing to wait for: on the list if it can read the byte.
+          if (byte < 0 || (byte >= this.rangeLow[thread] && byte <= this.rangeHigh[thread])) this.push(work, thread, g)
+          continue
+        }
         const found = this.resolveThread(work, state.context, thread, g)
         if (found === undefined || this.isWorse(group, found)) continue
         if (best === undefined || found.back < best.back || (found.back === best.back && found.rule < best.rule)) {
@@ -497,7 +540,11 @@ export class Automaton {
     if (spawn.waits) spawn = this.spawn(context, active, work.look)
     const threads = work.symbol === this.endSymbol ? NO_THREADS : this.threadsOn(spawn, work.symbol)
     const group = this.newGroup(work, active, threads, work.consumes, context)
-    for (const thread of threads) this.push(work, thread, group)
+    if (!this.looksAhead && !this.nullable && threads.length >= MIN_BEGUN_THREADS) {
+      work.begun = this.begunOn(spawn, work.symbol)
+      work.begunGroup = group
+    }
+    if (work.begun === undefined) for (const thread of threads) this.push(work, thread, group)
     let after = active
     if (spawn.emptyRule >= 0) {
       const spent = this.acceptEmpty(work, active, spawn.emptyRule, {
@@ -511,6 +558,18 @@ export class Automaton {
     }
     this.startCopy(work, after)
     return { kind: spawn.emptyRule >= 0 ? 'forced' : 'normal', active: after }
+  }
+
+  /** The group that begins with a byte, one byte later; undefined where some rule ends there. */
+  private begunOn(spawn: Spawn, symbol: number): Begun | undefined {
+    if (spawn.begun.has(symbol)) return spawn.begun.get(symbol)
+    const targets = new Set(this.threadsOn(spawn, symbol).map((thread) => this.targetOn(thread, symbol)))
+    const isPlain = [...targets].every((pc) => this.program.instructions[pc].op === 'bytes')
+    const threads = Int32Array.from(targets)
+    const begun = isPlain && this.useful === undefined ? { threads, label: `~${this.begunMade++}` } : undefined
+    spawn.begun.set(symbol, begun)
+    this.entries += CLOSURE_ENTRIES + threads.length
+    return begun
   }
 
   private startCopy(work: Work, active: ActiveSet): void {
@@ -573,14 +632,27 @@ export class Automaton {
     const first = this.options.priority === 'first'
     let winner = -1
     let best = -1
+    const byte = this.representative[work.symbol]
+    const { rangeLow, rangeHigh, rangeTarget } = this
+    const ranges = rangeTarget.length
     for (let i = 0; i < threads.length; i++) {
       const group = threadGroups[i]
       if (winner >= 0 && (first || group !== winner)) break
-      const rule = this.advance(work, threads[i], group, state.context, context)
+      const thread = threads[i]
+      const target = thread < ranges ? rangeTarget[thread] : -1
+      if (target >= 0) {
+        if (byte < rangeLow[thread] || byte > rangeHigh[thread]) continue
+        if (rangeTarget[target] >= 0 && this.useful === undefined) {
+          this.push(work, target, group)
+          continue
+        }
+      }
+      const rule = this.advance(work, thread, group, state.context, context)
       if (rule < 0) continue
       winner = group
       if (best < 0 || rule < best) best = rule
     }
+    if (winner >= 0) work.begun = undefined
     let active = head.active
     if (winner >= 0) {
       const after = this.accept(work, winner, best, 0, LOOK_UNKNOWN)
@@ -626,6 +698,12 @@ export class Automaton {
 
   /** Puts on the list what can be reached from an instruction when it is not known what comes next. */
   private pushTarget(work: Work, pc: number, context: number, group: number): number {
+    const { op } = this.program.instructions[pc]
+    if (op === 'match') return this.program.ruleOf[pc]
+    if (op === 'bytes' && this.useful === undefined) {
+      this.push(work, pc, group)
+      return -1
+    }
     const { leaves, rule, waits } = this.reach(pc, context)
     if (waits && this.visited[this.threadId(pc, MODE_WAITING, 0)] !== work.stamp) {
       this.push(work, this.threadId(pc, MODE_WAITING, 0), group)
@@ -640,7 +718,7 @@ export class Automaton {
    * what comes next decides anything.
    */
   private reach(pc: number, context: number): Reach {
-    const key = pc * MAX_CONTEXTS + context
+    const key = pc * this.contexts.count + context
     const known = this.reaches.get(key)
     if (known !== undefined) return known
     const open = this.closure(pc, MODE_NORMAL, context, LOOK_UNKNOWN)
@@ -792,13 +870,14 @@ export class Automaton {
       let end = i
       while (end < work.threads.length && work.threadGroups[end] === group) end++
       const owner = work.groups[group]
-      const threads = Int32Array.from(this.withoutRepeats(work.threads.slice(i, end), owner.endsHere, context))
+      const listed = work.threads.slice(i, end)
+      const threads = new Int32Array(this.looksAhead ? this.withoutRepeats(listed, owner.endsHere, context) : listed)
       i = end
       if (threads.length === 0) continue
       if (this.options.priority === 'longest') threads.sort()
       const { active: groupActive, age, endsHere, endedBack } = owner
-      const waits = threads.some((thread) => this.waits(thread))
-      const endsBack = threads.some((thread) => this.endsBack(thread))
+      const waits = this.looksAhead && threads.some((thread) => this.waits(thread))
+      const endsBack = waits && threads.some((thread) => this.endsBack(thread))
       const longest = this.options.priority === 'longest'
       groups.push({
         threads,
@@ -806,8 +885,27 @@ export class Automaton {
         endsHere: longest && waits ? endsHere : -1,
         endedBack: longest && endsBack ? endedBack : -1,
         age: (age === 0 && waits) || (age === 1 && endsBack) ? age : 2,
+        label: '',
       })
       kept.push(group)
+    }
+    if (work.begun !== undefined) {
+      const { threads, label } = work.begun
+      let whole = true
+      for (let i = 0; i < threads.length && whole; i++) whole = this.visited[threads[i]] !== work.stamp
+      const fresh = whole ? threads : threads.filter((thread) => this.visited[thread] !== work.stamp)
+      if (fresh.length > 0) {
+        const { active: groupActive } = work.groups[work.begunGroup]
+        groups.push({
+          threads: fresh,
+          active: groupActive,
+          endsHere: -1,
+          endedBack: -1,
+          age: 2,
+          label: whole ? label : '',
+        })
+        kept.push(work.begunGroup)
+      }
     }
     const target = this.makeState(context, head, headActive, active, groups)
     return { target, ops: encodeOps(work, kept) }
@@ -822,7 +920,7 @@ export class Automaton {
   ): State {
     let key = `${context}${head[0]}${active.id},${nodeActive.id}`
     for (const group of groups) {
-      key += `|${group.active.id},${group.endsHere},${group.endedBack},${group.age}:${group.threads.join(' ')}`
+      key += `|${group.active.id},${group.endsHere},${group.endedBack},${group.age}:${group.label === '' ? group.threads.join(' ') : group.label}`
     }
     const state = { key, context, head, active, nodeActive, groups }
     let firstRuleGroup = 0
@@ -834,9 +932,12 @@ export class Automaton {
   }
 
   private needsLastByte(state: State): boolean {
-    const threads = state.groups.flatMap((group) => [...group.threads])
-    if (threads.some((thread) => this.threadMode[thread] === MODE_HOST_DOT)) return true
-    if (!threads.some((thread) => this.threadMode[thread] === MODE_ENDED_BACK)) return false
+    if (!this.looksAhead) return false
+    const { groups } = state
+    const isIn = (mode: number): boolean =>
+      groups.some(({ threads }) => threads.some((thread) => this.threadMode[thread] === mode))
+    if (isIn(MODE_HOST_DOT)) return true
+    if (!isIn(MODE_ENDED_BACK)) return false
     // Only the end decides for them, so what becomes of the byte is known.
     const step = this.step(state, this.endSymbol)
     return isUndecided(step) || copiesLastByte(step.ops)
@@ -865,7 +966,7 @@ export class Automaton {
       }
       if (emptyRule >= 0 && this.options.priority === 'first') break
     }
-    const spawn: Spawn = { threads, emptyRule, waits, byClass: new Map() }
+    const spawn: Spawn = { threads, emptyRule, waits, byClass: undefined, begun: new Map() }
     this.spawns.set(key, spawn)
     this.entries += CLOSURE_ENTRIES + threads.length
     return spawn
@@ -923,11 +1024,23 @@ export class Automaton {
   }
 
   private threadsOn(spawn: Spawn, symbol: number): readonly number[] {
-    const known = spawn.byClass.get(symbol)
-    if (known !== undefined) return known
-    const threads = spawn.threads.filter((thread) => this.consumesSymbol(thread, symbol))
-    spawn.byClass.set(symbol, threads)
-    return threads
+    if (spawn.byClass === undefined) {
+      spawn.byClass = Array.from({ length: this.classCount }, () => [])
+      for (const thread of spawn.threads) {
+        for (const each of this.symbolsOf(thread)) spawn.byClass[each].push(thread)
+      }
+    }
+    return spawn.byClass[symbol]
+  }
+
+  /** The byte classes that a thread can read. */
+  private symbolsOf(thread: number): readonly number[] {
+    const instruction = this.program.instructions[this.threadPc[thread]]
+    if (this.threadMode[thread] === MODE_NORMAL && instruction.op === 'bytes') {
+      const { arcs } = instruction
+      if (arcs.length === 3 && arcs[0] === arcs[1]) return this.singleSymbols[this.classOf[arcs[0]]]
+    }
+    return this.allSymbols.filter((symbol) => this.consumesSymbol(thread, symbol))
   }
 
   private consumesSymbol(thread: number, symbol: number): boolean {
@@ -963,7 +1076,7 @@ export class Automaton {
 
   private threadId(pc: number, mode: number, context: number): number {
     if (mode === MODE_NORMAL) return pc
-    const key = (pc * 8 + mode) * MAX_CONTEXTS + context
+    const key = (pc * 8 + mode) * this.contexts.count + context
     const known = this.threadIds.get(key)
     if (known !== undefined) return known
     const id = this.threadPc.length
@@ -981,7 +1094,7 @@ export class Automaton {
 
   /** Everything reachable without consuming: leaves (thread ids) and matches (`~rule`), in order of priority. */
   private closure(pc: number, mode: number, context: number, look: number): Int32Array {
-    const key = ((pc * 4 + mode) * MAX_CONTEXTS + context) * 8 + look
+    const key = ((pc * 4 + mode) * this.contexts.count + context) * 8 + look
     const known = this.closures.get(key)
     if (known !== undefined) return known
     const entries = this.walkClosure(pc, mode, context, look)
@@ -1207,6 +1320,8 @@ export class Automaton {
 
 /** Arcs that are looked through one by one; an instruction with more gets a table. */
 const MAX_SCANNED_ARCS = 4
+/** Threads that must begin with a byte for their list to be shared. */
+const MIN_BEGUN_THREADS = 8
 /** Overhead of a cached item, in numbers. */
 const CLOSURE_ENTRIES = 16
 const ACTIVE_SET_ENTRIES = 64
@@ -1287,14 +1402,21 @@ function byteClasses(
 ): { classOf: Uint8Array; representative: Uint8Array } {
   const sets = new Map<string, readonly number[]>()
   let hostEnd = false
+  const alone = new Uint8Array(256)
   for (const instruction of instructions) {
     if (instruction.op === 'hostEnd') hostEnd = true
     if (instruction.op !== 'bytes') continue
+    const { arcs } = instruction
+    if (arcs.length === 3) {
+      if (arcs[0] === arcs[1]) alone[arcs[0]] = 1
+      else sets.set(`${arcs[0]} ${arcs[1]}`, [arcs[0], arcs[1]])
+      continue
+    }
     const byTarget = new Map<number, number[]>()
-    for (let i = 0; i < instruction.arcs.length; i += 3) {
-      const ranges = byTarget.get(instruction.arcs[i + 2]) ?? []
-      ranges.push(instruction.arcs[i], instruction.arcs[i + 1])
-      byTarget.set(instruction.arcs[i + 2], ranges)
+    for (let i = 0; i < arcs.length; i += 3) {
+      const ranges = byTarget.get(arcs[i + 2]) ?? []
+      ranges.push(arcs[i], arcs[i + 1])
+      byTarget.set(arcs[i + 2], ranges)
     }
     for (const ranges of byTarget.values()) sets.set(ranges.join(' '), ranges)
   }
@@ -1311,6 +1433,7 @@ function byteClasses(
     }
     count = ids.size
   }
+  split((byte) => (alone[byte] === 1 ? byte + 1 : 0))
   for (const ranges of sets.values()) {
     const member = new Uint8Array(256)
     for (let i = 0; i < ranges.length; i += 2) member.fill(1, ranges[i], ranges[i + 1] + 1)
@@ -1318,7 +1441,16 @@ function byteClasses(
   }
   if (kinds) split(byteKind)
   if (hostEnd) split((byte) => (byte === 0x2e ? 2 : isLabelByte(byte) ? 1 : 0))
-  for (let context = 0; context < contexts.count; context++) split((byte) => contexts.next[context * 256 + byte])
+  const columns: number[] = []
+  split((byte) => {
+    const { next, count: rows } = contexts
+    const alike = columns.find((other) => {
+      for (let row = 0; row < rows; row++) if (next[row * 256 + byte] !== next[row * 256 + other]) return false
+      return true
+    })
+    if (alike === undefined) columns.push(byte)
+    return alike ?? byte
+  })
   const representative = new Uint8Array(count)
   for (let byte = 255; byte >= 0; byte--) representative[classOf[byte]] = byte
   return { classOf, representative }

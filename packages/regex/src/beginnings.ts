@@ -57,8 +57,20 @@ interface Reached {
 /** The beginnings of one rule, which must not match the empty string. None when it matches nothing at all. */
 export function beginningsOf(program: Program, rule: number): Beginning[] {
   const found: Beginning[] = []
-  let open: Path[] = [{ sets: [], places: reach(program, [program.starts[rule]]).places }]
-  for (let depth = 1; open.length > 0; depth++) {
+  const literal: ByteSet[] = []
+  let at = program.starts[rule]
+  // Thousands of literals are common: they need none of what follows.
+  for (;;) {
+    const instruction = program.instructions[at]
+    if (instruction.op !== 'bytes' || !takesOneByte(instruction.arcs)) break
+    literal.push(singleByte(instruction.arcs[0]))
+    if (literal.length === MAX_BEGINNING_BYTES) return [literal]
+    at = instruction.arcs[2]
+  }
+  const { places, ends } = reach(program, [at])
+  if (ends) return [literal]
+  let open: Path[] = [{ sets: literal, places }]
+  for (let depth = literal.length + 1; open.length > 0; depth++) {
     const next: Path[] = []
     for (const path of open) {
       const ways = waysOn(program, path.places)
@@ -77,6 +89,10 @@ export function beginningsOf(program: Program, rule: number): Beginning[] {
   return found
 }
 
+function takesOneByte(arcs: readonly number[]): boolean {
+  return arcs.length === 3 && arcs[0] === arcs[1]
+}
+
 interface Way {
   readonly set: ByteSet
   readonly targets: readonly number[]
@@ -84,12 +100,6 @@ interface Way {
 
 /** The bytes that can come next, by where they lead; ways on the same bytes are one. */
 function waysOn(program: Program, places: readonly number[]): Way[] {
-  if (places.length === 1) {
-    const instruction = program.instructions[places[0]]
-    if (instruction.op === 'bytes' && instruction.arcs.length === 3 && instruction.arcs[0] === instruction.arcs[1]) {
-      return [{ set: singleByte(instruction.arcs[0]), targets: [instruction.arcs[2]] }]
-    }
-  }
   const ways = new Map<string, { ranges: readonly number[]; targets: number[] }>()
   for (const place of places) {
     for (const [target, ranges] of rangesByTarget(program.instructions[place])) {

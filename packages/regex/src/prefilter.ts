@@ -45,6 +45,8 @@ const COST_OF_STOP = 30
 const GOOD_COST = 0.6
 
 const FINGERPRINT_BYTES = 4
+/** More beginnings in eight buckets would stop nearly everywhere. */
+const MAX_FINGERPRINTS = 64
 const BUCKETS = 8
 
 export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginnings): Prefilter {
@@ -55,17 +57,19 @@ export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginn
     for (const beginning of beginningsOf(program, rule)) beginnings.push(beginning)
   }
   for (const [first] of beginnings) for (const byte of first.bytes) firstBytes[byte] = 1
-  const first = byteSet(beginnings.flatMap(([set]) => set.bytes))
+  const first = byteSet(Array.from(firstBytes.keys()).filter((byte) => firstBytes[byte] === 1))
   const stopping = weightOf(first)
   let best = { cost: COST_OF_AUTOMATON, make: (): Prefilter => noPrefilter(first, firstBytes) }
   const offer = (cost: number, make: () => Prefilter): void => {
     if (cost < best.cost) best = { cost, make }
   }
   offer(COST_OF_BYTES + stopping * COST_OF_STOP, () => bytesPrefilter(first, firstBytes))
-  const fingerprints = chooseFingerprints(beginnings)
-  offer(COST_OF_FINGERPRINTS + fingerprints.stopping * COST_OF_STOP, () =>
-    fingerprintPrefilter(beginnings, fingerprints, firstBytes),
-  )
+  if (beginnings.length <= MAX_FINGERPRINTS) {
+    const fingerprints = chooseFingerprints(beginnings)
+    offer(COST_OF_FINGERPRINTS + fingerprints.stopping * COST_OF_STOP, () =>
+      fingerprintPrefilter(beginnings, fingerprints, firstBytes),
+    )
+  }
   if (best.cost > GOOD_COST) {
     const shifts = buildShifts(beginnings)
     if (shifts !== undefined) {

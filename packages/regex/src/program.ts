@@ -141,6 +141,39 @@ function compileRepeat(node: Extract<Node, { kind: 'repeat' }>, next: number, ou
   return entry
 }
 
+/** No less than the instructions that a node compiles to, found without compiling it; saves included. */
+export function instructionBound(node: ProgramNode, mode: PatternMode): number {
+  switch (node.kind) {
+    case 'empty':
+      return 0
+    case 'assert':
+    case 'hostEdge':
+      return 1
+    case 'class':
+      return mode === 'octet' || isAscii(node.ranges) ? 1 : (node.ranges.length / 2) * MAX_INSTRUCTIONS_PER_RANGE
+    case 'concat':
+    case 'sequence':
+    case 'alternate':
+      return node.nodes.reduce((sum, each) => sum + instructionBound(each, mode), 1)
+    case 'capture':
+      return instructionBound(node.node, mode) + 2
+    case 'repeat': {
+      const copies = node.max === Infinity ? node.min + 1 : node.max
+      return copies * (instructionBound(node.node, mode) + 1) + 1
+    }
+  }
+}
+
+/**
+ * A range of code points splits into 1, 3, 10 (with the surrogates left out) and 7 sequences of one to four bytes at
+ * most, none of which has more than four instructions of its own.
+ */
+const MAX_INSTRUCTIONS_PER_RANGE = 21 * 4
+
+function isAscii(ranges: CodePointRanges): boolean {
+  return ranges.length === 0 || ranges[ranges.length - 1] < 0x80
+}
+
 /** Whether a node can match without consuming; assertions count as empty. */
 export function canBeEmpty(node: Node): boolean {
   switch (node.kind) {
@@ -161,7 +194,7 @@ export function canBeEmpty(node: Node): boolean {
 }
 
 function compileClass(ranges: CodePointRanges, next: number, out: Emitter): number {
-  if (out.mode === 'octet' || ranges.length === 0 || ranges[ranges.length - 1] < 0x80) {
+  if (out.mode === 'octet' || isAscii(ranges)) {
     const arcs: number[] = []
     for (let i = 0; i < ranges.length; i += 2) arcs.push(ranges[i], ranges[i + 1], next)
     return out.emit({ op: 'bytes', arcs })

@@ -5,7 +5,7 @@ import { type CaptureProgram, compileCaptures } from '@prexy/regex/captures'
 import { ContextLimitError, type Region } from '@prexy/regex/context'
 import { findFixedGroup } from '@prexy/regex/fixed-groups'
 import { parsePattern } from '@prexy/regex/parse'
-import type { RuleSource } from '@prexy/regex/program'
+import { instructionBound, MAX_RULE_INSTRUCTIONS, type RuleSource } from '@prexy/regex/program'
 import {
   type CacheLimits,
   DEFAULT_CACHE_LIMITS,
@@ -149,14 +149,17 @@ export function tokenizerOptions({ priority, compat, maxHeldBytes, overflow }: S
 }
 
 export function toTokenizerRule(rule: CompiledRule): TokenizerRule {
+  const { root, mode, hostEnd } = rule.source
   return {
-    ...rule.source,
+    root,
+    mode,
+    hostEnd,
     usesSpan: rule.template.usesSpan,
     usesGroups: rule.captures !== undefined,
     max: rule.max,
     region: rule.region,
     replacement: rule.template.fixed,
-    recipe: recipeOf(rule),
+    recipe: rule.template.fixed === undefined ? recipeOf(rule) : undefined,
   }
 }
 
@@ -369,8 +372,9 @@ function compileInsert(rule: InsertRule, settings: Settings, max: number, report
 /** A tree that matches exactly `text`, in any letter case when caseless. */
 function literalNode(text: string, mode: 'text' | 'octet', caseless: boolean): Node {
   const close = mode === 'text' ? unicodeCaseClosure : asciiCaseClosure
-  const nodes = [...text].map((character): Node => {
+  const nodes = Array.from(text, (character): Node => {
     const point = character.codePointAt(0) ?? 0
+    if (!caseless && point < ASCII_NODES.length) return ASCII_NODES[point]
     const ranges = [point, point]
     return { kind: 'class', ranges: caseless ? close(ranges) : ranges, span: NO_SPAN }
   })
@@ -378,6 +382,12 @@ function literalNode(text: string, mode: 'text' | 'octet', caseless: boolean): N
 }
 
 const NO_SPAN = { start: 0, end: 0 }
+/** One node per ASCII character, shared by all texts: sets of thousands of texts are common. */
+const ASCII_NODES: readonly Node[] = Array.from({ length: 128 }, (_, point) => ({
+  kind: 'class',
+  ranges: [point, point],
+  span: NO_SPAN,
+}))
 
 function compileDomain(rule: DomainRule, settings: Settings, max: number, report: Report): Compiled | undefined {
   const read = (field: 'domain' | 'to'): HostName | undefined => {
@@ -404,10 +414,11 @@ function finishRule(
   groupCount: number,
   report: Report,
 ): Compiled | undefined {
+  const usesGroups = template.parts.some((part) => part.kind === 'group' && part.group > 0)
+  // Compiled where no group is used, too, if the pattern may expand too far: it is here that this is found.
+  const mayBeTooLong = instructionBound(source.root, source.mode) > MAX_RULE_INSTRUCTIONS
   try {
-    const usesGroups = template.parts.some((part) => part.kind === 'group' && part.group > 0)
-    // Compiled even where no group is used: it is here that a pattern that expands too far is found.
-    const captures = compileCaptures(source, groupCount)
+    const captures = usesGroups || mayBeTooLong ? compileCaptures(source, groupCount) : undefined
     return { source, template, max, groupCount, captures: usesGroups ? captures : undefined }
   } catch (error) {
     if (!(error instanceof PatternError)) throw error

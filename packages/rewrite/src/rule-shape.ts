@@ -17,23 +17,27 @@ export interface ShapeProblem {
   readonly hint: string
 }
 
+/** Every field that a rule of each kind may have. */
+const KNOWN_FIELDS = new Map(
+  KINDS.map(({ texts, others }) => [texts[0], new Set([...texts, ...others, ...LIMITS, ...CONDITIONS])]),
+)
+
 /** What is wrong with the fields of a rule, whatever their contents say. */
 export function ruleShapeProblems(rule: unknown): ShapeProblem[] {
-  const names = KINDS.map(({ texts }) => texts[0])
-  const hint = `write an object with one of ${names.join(', ')}`
+  const hint = `write an object with one of ${KINDS.map(({ texts }) => texts[0]).join(', ')}`
   if (typeof rule !== 'object' || rule === null) return [{ field: '', message: 'a rule is an object', hint }]
   const fields = new Map<string, unknown>(Object.entries(rule))
-  const kinds = KINDS.filter(({ texts }) => fields.get(texts[0]) !== undefined)
-  if (kinds.length === 0) return [{ field: '', message: 'the rule says nothing to look for', hint }]
-  const [{ texts, others }] = kinds
-  const known = [...texts, ...others, ...LIMITS, ...CONDITIONS]
+  const kind = KINDS.find(({ texts }) => fields.get(texts[0]) !== undefined)
+  if (kind === undefined) return [{ field: '', message: 'the rule says nothing to look for', hint }]
+  const { texts } = kind
+  const known = KNOWN_FIELDS.get(texts[0])
   const problems: ShapeProblem[] = []
   for (const [field, value] of fields) {
-    if (known.includes(field) || value === undefined) continue
+    if (known?.has(field) || value === undefined) continue
     problems.push({
       field,
       message: `a ${texts[0]} rule has no field '${field}'`,
-      hint: `it may have ${known.join(', ')}`,
+      hint: `it may have ${[...(known ?? [])].join(', ')}`,
     })
   }
   for (const field of texts) {
