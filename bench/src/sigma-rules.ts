@@ -148,11 +148,12 @@ export function sigmaEvents(kind: SigmaEvents, count: number): readonly SigmaEve
   )
 }
 
-function processEvent({ below, pick, common, next }: Chance, { programs, options }: Words): SigmaEvent {
-  const image = `C:${pick(FOLDERS)}${common(programs)}`
-  const parent = `C:${pick(FOLDERS)}${common(programs)}`
+function processEvent({ below, pick, next }: Chance, { programs, options }: Words): SigmaEvent {
+  const program = (): string => (below(6) === 0 ? pick(programs) : `${pick(SYLLABLES)}${pick(SYLLABLES)}64.exe`)
+  const image = `C:${pick(FOLDERS)}${program()}`
+  const parent = `C:${pick(FOLDERS)}${program()}`
   const words = Array.from({ length: 2 + below(8) }, () => {
-    return below(4) === 0 ? common(options) : ` ${next().toString(36)}${pick(SYLLABLES)}\\${pick(SYLLABLES)}`
+    return below(16) === 0 ? pick(options) : ` ${next().toString(36)}${pick(SYLLABLES)}\\${pick(SYLLABLES)}`
   })
   const name = image.slice(image.lastIndexOf('\\') + 1)
   const fields = new Map<string, FieldValue>([

@@ -1,10 +1,10 @@
 /**
  * All literals that rules look for in one field, found in one pass over a value.
  *
- * Values equal to a literal are found by a hash table; what a value begins or ends with by a trie that is walked from
- * that end; what it contains by an automaton (Aho and Corasick). All work on folded texts. Literals with characters
- * beyond ASCII are rare, and would make the tables wide: they are found by their first such character, which is looked
- * up for each one in the value, so that values in ASCII pay nothing for them.
+ * What a value is equal to, begins or ends with is found by a trie that is walked from that end, what it contains by an
+ * automaton (Aho and Corasick). Literals with characters beyond ASCII are rare, and would make the tables wide: they are
+ * found by their first such character, which is looked up for each one in the value, so that values in ASCII pay
+ * nothing for them.
  *
  * Tries hold each literal only so far as it differs from all others ({@link MIN_DEPTH} characters at least); the rest is
  * compared where that much was found. A table never takes more than {@link MAX_TABLE_CELLS}: beyond, tries are cut
@@ -13,6 +13,8 @@
  * INVARIANT: a literal's targets are marked if and only if the value has it in the asked way; targets of values that
  * are scanned one after another, elements of a list, add up.
  */
+
+import { foldCase } from './fold.ts'
 
 /** 4 bytes each; 64 MiB. */
 export const MAX_TABLE_CELLS: number = 16 * 1024 * 1024
@@ -60,12 +62,16 @@ export class LiteralIndex {
   readonly #literals: readonly IndexedLiteral[]
   readonly #targetStarts: Int32Array
   readonly #targets: Int32Array
-  readonly #equals: Map<string, number>
+  /** Texts that a value is equal to or begins with. */
   readonly #begin: Table | undefined
   readonly #end: Table | undefined
   readonly #inside: Table | undefined
   /** Literals by their first character beyond ASCII. */
   readonly #wide: Map<number, { literal: number; before: number }[]>
+  /** Literals that the empty text is equal to. */
+  readonly #empty: number
+  /** The value that is scanned, folded; undefined until something is to be compared with it. */
+  #folded: string | undefined
   /** Bytes of the tables. */
   readonly tableBytes: number
 
@@ -73,27 +79,24 @@ export class LiteralIndex {
     this.#literals = literals
     this.#targetStarts = new Int32Array(literals.length + 1)
     const targets: number[] = []
-    this.#equals = new Map()
     this.#wide = new Map()
+    this.#empty = literals.findIndex(({ text }) => text === '')
+    this.#folded = undefined
     const narrow: Record<LiteralKind, number[]> = { equals: [], startswith: [], endswith: [], contains: [] }
     literals.forEach(({ kind, text, targets: own }, literal) => {
       targets.push(...own)
       this.#targetStarts[literal + 1] = targets.length
-      if (kind === 'equals') this.#equals.set(text, literal)
-      else {
-        const at = text.search(NON_ASCII)
-        if (at < 0) narrow[kind].push(literal)
-        else {
-          const point = text.codePointAt(at)!
-          const entries = this.#wide.get(point) ?? []
-          entries.push({ literal, before: at })
-          this.#wide.set(point, entries)
-        }
-      }
+      const at = text.search(NON_ASCII)
+      if (at >= 0) {
+        const point = text.codePointAt(at)!
+        const entries = this.#wide.get(point) ?? []
+        entries.push({ literal, before: at })
+        this.#wide.set(point, entries)
+      } else if (text !== '') narrow[kind].push(literal)
     })
     this.#targets = Int32Array.from(targets)
     const textOf = (literal: number): string => literals[literal].text
-    this.#begin = buildTable(narrow.startswith, textOf, false, maxCells)
+    this.#begin = buildTable([...narrow.equals, ...narrow.startswith], textOf, false, maxCells)
     this.#end = buildTable(narrow.endswith, (literal) => reverse(textOf(literal)), false, maxCells)
     this.#inside = buildTable(narrow.contains, textOf, true, maxCells)
     this.tableBytes = [this.#begin, this.#end, this.#inside].reduce(
@@ -102,62 +105,99 @@ export class LiteralIndex {
     )
   }
 
-  /** Marks all that a value, folded, has. O(length + what is found). */
-  scan(folded: string, marks: Marks): void {
-    const equal = this.#equals.get(folded)
-    if (equal !== undefined) this.#mark(equal, marks)
-    if (this.#begin !== undefined) this.#scanBegin(this.#begin, folded, marks)
-    if (this.#end !== undefined) this.#scanEnd(this.#end, folded, marks)
-    if (this.#inside !== undefined) this.#scanInside(this.#inside, folded, marks)
-    if (this.#wide.size > 0 && NON_ASCII.test(folded)) this.#scanWide(folded, marks)
-  }
-
-  #scanBegin({ next, symbols, width, firstEnding, entryStarts, entries }: Table, folded: string, marks: Marks): void {
-    let state = 0
-    for (let at = 0; at < folded.length; at++) {
-      const unit = folded.charCodeAt(at)
-      state = unit < 128 ? next[state + symbols[unit]] : 0
-      if (state === 0) return
-      if (state < firstEnding) continue
-      const number = state / width
-      for (let entry = entryStarts[number]; entry < entryStarts[number + 1]; entry++) {
-        if (folded.startsWith(this.#literals[entries[entry]].text)) this.#mark(entries[entry], marks)
-      }
+  /**
+   * Marks all that a value has. O(length + what is found).
+   *
+   * PERF: the tables fold ASCII themselves, so that most values are never folded: a walk from either end stops after a
+   * few characters. Only when a character beyond ASCII is met is the value folded and scanned again.
+   */
+  scan(value: string, marks: Marks): void {
+    if (value === '') {
+      if (this.#empty >= 0) this.#mark(this.#empty, marks)
+      return
+    }
+    this.#folded = undefined
+    if (this.#wide.size > 0 && NON_ASCII.test(value)) {
+      const folded = foldCase(value)
+      this.#folded = folded
+      this.#scanTables(folded, true, marks)
+      this.#scanWide(folded, marks)
+    } else if (!this.#scanTables(value, false, marks)) {
+      const folded = foldCase(value)
+      this.#folded = folded
+      this.#scanTables(folded, true, marks)
     }
   }
 
-  #scanEnd({ next, symbols, width, firstEnding, entryStarts, entries }: Table, folded: string, marks: Marks): void {
+  /** Returns false where a text that is not folded has a character beyond ASCII. */
+  #scanTables(text: string, isFolded: boolean, marks: Marks): boolean {
+    return (
+      (this.#begin === undefined || this.#scanBegin(this.#begin, text, isFolded, marks)) &&
+      (this.#end === undefined || this.#scanEnd(this.#end, text, isFolded, marks)) &&
+      (this.#inside === undefined || this.#scanInside(this.#inside, text, isFolded, marks))
+    )
+  }
+
+  #scanBegin(table: Table, text: string, isFolded: boolean, marks: Marks): boolean {
+    const { next, symbols, width, firstEnding, entryStarts, entries } = table
     let state = 0
-    for (let at = folded.length - 1; at >= 0; at--) {
-      const unit = folded.charCodeAt(at)
-      state = unit < 128 ? next[state + symbols[unit]] : 0
-      if (state === 0) return
+    for (let at = 0; at < text.length; at++) {
+      const unit = text.charCodeAt(at)
+      if (unit >= 128) return isFolded
+      state = next[state + symbols[unit]]
+      if (state === 0) return true
       if (state < firstEnding) continue
       const number = state / width
+      const folded = (this.#folded ??= foldCase(text))
+      for (let entry = entryStarts[number]; entry < entryStarts[number + 1]; entry++) {
+        const { kind, text: wanted } = this.#literals[entries[entry]]
+        if (kind === 'equals' ? folded === wanted : folded.startsWith(wanted)) this.#mark(entries[entry], marks)
+      }
+    }
+    return true
+  }
+
+  #scanEnd(table: Table, text: string, isFolded: boolean, marks: Marks): boolean {
+    const { next, symbols, width, firstEnding, entryStarts, entries } = table
+    let state = 0
+    for (let at = text.length - 1; at >= 0; at--) {
+      const unit = text.charCodeAt(at)
+      if (unit >= 128) return isFolded
+      state = next[state + symbols[unit]]
+      if (state === 0) return true
+      if (state < firstEnding) continue
+      const number = state / width
+      const folded = (this.#folded ??= foldCase(text))
       for (let entry = entryStarts[number]; entry < entryStarts[number + 1]; entry++) {
         if (folded.endsWith(this.#literals[entries[entry]].text)) this.#mark(entries[entry], marks)
       }
     }
+    return true
   }
 
-  #scanInside(table: Table, folded: string, marks: Marks): void {
+  #scanInside(table: Table, text: string, isFolded: boolean, marks: Marks): boolean {
     const { next, symbols, firstEnding } = table
-    const length = folded.length
+    const length = text.length
     let state = 0
     for (let at = 0; at < length; at++) {
-      const unit = folded.charCodeAt(at)
-      state = unit < 128 ? next[state + symbols[unit]] : 0
-      if (state >= firstEnding) this.#endInside(table, state, folded, at + 1, marks)
+      const unit = text.charCodeAt(at)
+      if (unit < 128) state = next[state + symbols[unit]]
+      else if (isFolded) state = 0
+      else return false
+      if (state >= firstEnding) this.#endInside(table, state, text, at + 1, marks)
     }
+    return true
   }
 
-  #endInside(table: Table, state: number, folded: string, end: number, marks: Marks): void {
+  #endInside(table: Table, state: number, text: string, end: number, marks: Marks): void {
     const { entryStarts, entries, links, depths } = table
     for (let number = state / table.width; number >= 0; number = links[number]) {
-      const begin = end - depths[number]
+      const depth = depths[number]
       for (let entry = entryStarts[number]; entry < entryStarts[number + 1]; entry++) {
-        const { text } = this.#literals[entries[entry]]
-        if (text.length === depths[number] || folded.startsWith(text, begin)) this.#mark(entries[entry], marks)
+        const wanted = this.#literals[entries[entry]].text
+        if (wanted.length === depth || (this.#folded ??= foldCase(text)).startsWith(wanted, end - depth)) {
+          this.#mark(entries[entry], marks)
+        }
       }
     }
   }
@@ -173,8 +213,8 @@ export class LiteralIndex {
           const { kind, text } = this.#literals[literal]
           const begin = at - before
           if (begin < 0 || !folded.startsWith(text, begin)) continue
-          if (kind === 'startswith' && begin !== 0) continue
-          if (kind === 'endswith' && begin + text.length !== folded.length) continue
+          if ((kind === 'startswith' || kind === 'equals') && begin !== 0) continue
+          if ((kind === 'endswith' || kind === 'equals') && begin + text.length !== folded.length) continue
           this.#mark(literal, marks)
         }
       }
@@ -223,6 +263,7 @@ function buildTable(
       if (symbols[unit] === 0) symbols[unit] = width++
     }
   })
+  for (let unit = 65; unit <= 90; unit++) symbols[unit] = symbols[unit + 32]
   let deepest = depthOf.reduce((most, depth) => Math.max(most, depth), 0)
   let nodes = countNodes(sorted, depthOf, deepest)
   while (nodes * width > maxCells && deepest > 1) {

@@ -14,7 +14,6 @@ import {
   type Outcome,
 } from './correlation.ts'
 import { type FieldScalar, type FieldValue, type LogSource, type SigmaEvent, sourceHas, textOf } from './event.ts'
-import { foldCase } from './fold.ts'
 import type { Marks } from './literal-index.hot.ts'
 import { numberOf } from './numeric.ts'
 import type { RuleInfo } from './rule.ts'
@@ -72,8 +71,7 @@ export class Matcher {
   readonly #set: RuleSet
   readonly #marks: Marks
   /** By field. */
-  readonly #values: (readonly FieldScalar[])[]
-  readonly #present: Uint8Array
+  readonly #values: (FieldValue | undefined)[]
   readonly #fetchedIn: Int32Array
   readonly #scannedIn: Int32Array
   /** By test: run tests that were asked for, and their answer. */
@@ -107,8 +105,7 @@ export class Matcher {
       fired: new Int32Array(tests.length),
       firedCount: 0,
     }
-    this.#values = fields.map(() => NO_VALUES)
-    this.#present = new Uint8Array(fields.length)
+    this.#values = fields.map(() => undefined)
     this.#fetchedIn = new Int32Array(fields.length)
     this.#scannedIn = new Int32Array(fields.length)
     this.#ranIn = new Int32Array(tests.length)
@@ -255,14 +252,14 @@ export class Matcher {
     const test = this.#set.tests[id]
     if (test.kind === 'set') return false
     const { predicate } = test
-    const values = this.#fetch(test.field)
+    const values = asList(this.#fetch(test.field))
     switch (predicate.kind) {
       case 'exists':
-        return this.#present[test.field] === 1
+        return values.length > 0
       case 'null':
         return values.every((value) => value === null)
       case 'reference': {
-        const others = this.#fetch(test.other)
+        const others = asList(this.#fetch(test.other))
         for (const value of values) {
           for (const other of others) if (compareTexts(value, other, predicate.test, predicate.cased)) return true
         }
@@ -276,25 +273,26 @@ export class Matcher {
     }
   }
 
-  #fetch(field: number): readonly FieldScalar[] {
+  #fetch(field: number): FieldValue | undefined {
     if (this.#fetchedIn[field] === this.#epoch) return this.#values[field]
     const name = this.#set.fields[field]
     const value = name === undefined ? this.#event.text() : this.#event.get(name)
-    const values = asList(value)
     this.#fetchedIn[field] = this.#epoch
-    this.#present[field] = value === undefined || (Array.isArray(value) && value.length === 0) ? 0 : 1
-    this.#values[field] = values
-    return values
+    this.#values[field] = value
+    return value
   }
 
   #scan(field: number): void {
     this.#scannedIn[field] = this.#epoch
     const index = this.#set.indexes[field]
     if (index === undefined) return
-    const values = this.#fetch(field)
-    for (let at = 0; at < values.length; at++) {
-      const text = textOf(values[at])
-      if (text !== undefined) index.scan(foldCase(text), this.#marks)
+    const value = this.#fetch(field)
+    if (typeof value === 'string') index.scan(value, this.#marks)
+    else {
+      for (const one of asList(value)) {
+        const text = textOf(one)
+        if (text !== undefined) index.scan(text, this.#marks)
+      }
     }
   }
 

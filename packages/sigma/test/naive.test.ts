@@ -132,7 +132,7 @@ test('rule sets and events by chance: the engine agrees with the naive evaluator
 })
 
 test('an index finds what each text has, however small its tables are', () => {
-  const literal = fc.record({
+  const literal: fc.Arbitrary<{ kind: LiteralKind; text: string }> = fc.record({
     kind: fc.constantFrom<LiteralKind>('equals', 'startswith', 'endswith', 'contains'),
     text: fc.string({ unit: fc.constantFrom('a', 'b', 'ab', 'é', '😀', '\ud83d'), minLength: 1, maxLength: 14 }),
   })
