@@ -80,6 +80,7 @@ export interface Limits {
   readonly maxTunnels?: number
   readonly maxHttp10BufferBytes?: number
   readonly maxDecodedBytes?: number
+  readonly maxRememberedResources?: number
   readonly request?: RequestLimits
   readonly response?: ResponseLimits
 }
@@ -347,6 +348,15 @@ const limitsSchema: z.ZodType<Limits> = z
     maxDecodedBytes: bytes
       .exactOptional()
       .describe('Bytes that one compressed response may unpack to; beyond it the response is broken off.'),
+    maxRememberedResources: z
+      .int()
+      .min(0)
+      .max(1_000_000)
+      .exactOptional()
+      .describe(
+        'Resources of each route of which it is remembered which rules found nothing in them, by the strong ETag of the ' +
+          'upstream; those rules are left out next time. The least recently used is forgotten; 0 remembers none.',
+      ),
     request: z
       .strictObject({
         maxTargetBytes: headerBytes.exactOptional().describe('Path and query of a request; beyond it 414.'),

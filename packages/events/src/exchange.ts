@@ -61,6 +61,8 @@ export interface RewriteNotes {
   readonly keptIntegrity?: boolean
   /** The page was changed, and its Content-Security-Policy names hashes, which may be those of what was changed. */
   readonly hashedPolicy?: boolean
+  /** Active rules that were left out, since they found nothing in the same version of the resource before. */
+  readonly rulesLeftOut?: number
 }
 
 /** Everything about one finished exchange. Plain data, owned by the receiver; holds no header values and no body. */

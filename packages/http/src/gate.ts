@@ -43,6 +43,8 @@ export type PassReason =
   | 'coding-stacked'
   /** 101: no longer HTTP. */
   | 'upgrade'
+  /** No active rule found anything in the same version of the resource before; not told by {@link decide}. */
+  | 'nothing-found'
 
 export type GateDecision =
   /** Decode, rewrite with the active rules, encode; the body's length is not known beforehand. */

@@ -31,6 +31,7 @@ import { changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { AnswerInit } from './answer.ts'
+import { type ResourceVersion, resourceVersion } from './applicability-memory.ts'
 import { applyHeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
@@ -116,7 +117,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #tunnel: Tunnel | undefined = undefined
   #body: RewriteBody | undefined = undefined
   #treatment: BodyTreatment | undefined = undefined
-  #decision: GateDecision | undefined = undefined
+  /** The version of the resource, and the rules that apply to it. */
+  #version: (ResourceVersion & { readonly active: Uint8Array }) | undefined = undefined
   #bodyBegun = false
   #status: number | undefined = undefined
   #keepAlive: boolean
@@ -446,8 +448,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       // RFC 9110 §15.5.8: only a proxy may ask for that, and ours was not asked by one.
       return this.#failUpstream(new ProxyError('E_UPSTREAM_INVALID', { detail: 'a 407 from an origin' }))
     }
-    const decision = decide(request, head, route.gate, this.#forRequest)
-    this.#decision = decision
+    const decision = this.#recall(route, head, decide(request, head, route.gate, this.#forRequest))
     const fields = decision.fields.slice()
     this.#responseEdits = this.#mapResponse(fields)
     if (route.responseHeaders !== undefined) {
@@ -475,6 +476,22 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
     if (head.status === 205 && !isEmpty(head)) this.#endAtHead()
+  }
+
+  /** Leaves out rules that found nothing in the same version of the resource, or the rewriting if none is left. */
+  #recall(route: Route, head: ResponseHead, decision: GateDecision): GateDecision {
+    if (decision.action !== 'rewrite') return decision
+    const { active, decode, encode, fields } = decision
+    const version = resourceVersion(this.request, head, active)
+    if (version === undefined) return decision
+    this.#version = { ...version, active }
+    const left = route.memory.recall(version, active)
+    if (left === active) return decision
+    const mustRead = route.integrity === 'drop' && isPage(singleValue(head.fields, 'content-type'))
+    // Raw deflate is put right when it is coded anew.
+    const isAsWanted = decode === encode && decode !== 'deflate'
+    if (isAsWanted && !mustRead && !left.includes(1)) return { action: 'pass', reason: 'nothing-found', fields }
+    return { ...decision, active: left }
   }
 
   /** A 205 has no content (RFC 9110 §15.3.6); one that the origin sends all the same may never end. */
@@ -515,6 +532,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       mediaType: joinedValue(head.fields, 'content-type'),
       contentType: singleValue(head.fields, 'content-type'),
       ...this.#hashesOf(route, head.fields),
+      rulesLeftOut: leftOut(this.#version?.active, decision.active),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),
@@ -600,6 +618,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   onBodyEnd(): void {
     this.#detailTrailing()
+    const hits = this.#body?.lastingHits
+    if (this.#version !== undefined && hits !== undefined) {
+      this.#route?.memory.remember(this.#version, this.#version.active, hits)
+    }
     this.#responseDone()
   }
 
@@ -803,10 +825,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   #finalTreatment(): BodyTreatment | undefined {
-    const body = this.#body
-    const decision = this.#decision
-    if (body === undefined || decision?.action !== 'rewrite') return this.#treatment
-    return body.treatment
+    return this.#body === undefined ? this.#treatment : this.#body.treatment
   }
 
   get #tunnelOutBytes(): number {
@@ -830,4 +849,9 @@ function isStream(fields: FieldList): boolean {
   const type = fieldValue(fields, 'content-type')?.toLowerCase()
   if (type?.startsWith('text/event-stream') || type?.startsWith('multipart/x-mixed-replace')) return true
   return fieldValue(fields, 'x-accel-buffering')?.toLowerCase() === 'no'
+}
+
+/** How many rules are in one set and not in the other. */
+function leftOut(all: Uint8Array | undefined, left: Uint8Array): number {
+  return all === undefined ? 0 : all.reduce((count, isActive, rule) => (isActive !== left[rule] ? count + 1 : count), 0)
 }

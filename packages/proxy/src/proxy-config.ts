@@ -152,6 +152,11 @@ export interface ProxyLimits {
   readonly maxRequestBufferBytes: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
+  /**
+   * Resources of each route of which it is remembered which rules found nothing in them; the least recently used is
+   * forgotten. 0 remembers none. Default 4,096, of some 200 bytes each, 2 KB at most.
+   */
+  readonly maxRememberedResources: number
 }
 
 export const DEFAULT_LIMITS: ProxyLimits = {
@@ -164,6 +169,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxConnectionsPerAddress: Number.POSITIVE_INFINITY,
   maxRequestBufferBytes: 65_536,
   maxDecodedBytes: 16 * 2 ** 30,
+  maxRememberedResources: 4_096,
 }
 
 export const DEFAULT_REQUEST_ID_FIELD = 'X-Request-Id'

@@ -24,6 +24,7 @@ import { BodyRewriter } from './body-rewriter.ts'
 import { IntegrityWatch } from './integrity.ts'
 import { ProxyError } from './proxy-error.ts'
 import type { ResponseOutput } from './response-output.ts'
+import { rewriteTiming } from './server-timing.ts'
 
 /**
  * A body that decodes to more than this, or is rewritten to more, is not handled synchronously: it would keep the event
@@ -53,10 +54,14 @@ export interface RewriteBodyInit {
   readonly integrity: 'watch' | IsRewritten | undefined
   /** The response is a page whose policy names hashes of what is in it. */
   readonly hasHashedPolicy: boolean
+  /** Active rules that the decision leaves out. */
+  readonly rulesLeftOut: number
   readonly maxDecodedBytes: number
   readonly onError: (error: Error) => void
   /** Whether the client wants trailers. */
   readonly sendsTrailers: boolean
+  /** Whether Server-Timing is to say how long rewriting took: in the head, if that still waits, or in a trailer. */
+  readonly serverTiming: boolean
 }
 
 const NO_OCTETS = new Uint8Array(0)
@@ -93,6 +98,8 @@ export class RewriteBody {
   #inBytes = 0
   #outBytes = 0
   #peakHeldBytes = 0
+  /** Kept if `serverTiming` asks for it. */
+  #rewriteMs = 0
   /** Octets of junk after the coded body. */
   trailingBytes = 0
 
@@ -126,8 +133,18 @@ export class RewriteBody {
       ...(droppedIntegrity === 0 ? {} : { droppedIntegrity }),
       ...(this.#watch?.found === true ? { keptIntegrity: true } : {}),
       ...(this.#init.hasHashedPolicy && isChanged ? { hashedPolicy: true } : {}),
+      ...(this.#init.rulesLeftOut === 0 ? {} : { rulesLeftOut: this.#init.rulesLeftOut }),
     }
     return { kind: 'rewritten', decode, encode, stats: this.#stats(), notes }
+  }
+
+  /**
+   * How often each rule matched in the whole body, where the same body would fare the same: undefined before its end,
+   * after an overflow, and for bodies that do not come out as they came in for other reasons.
+   */
+  get lastingHits(): Readonly<Uint32Array> | undefined {
+    const { isCopied, overflows, hits } = this.#rewriter
+    return !this.#ended || isCopied || overflows > 0 || this.trailingBytes > 0 ? undefined : hits
   }
 
   #stats(): RewriteStats {
@@ -319,7 +336,9 @@ export class RewriteBody {
   /** Returns how many octets were taken; all of them after a failure. */
   #rewrite(chunk: Uint8Array): number {
     try {
+      const startedAt = this.#clock()
       const taken = this.#rewriter.write(chunk)
+      this.#rewriteMs += this.#clock() - startedAt
       this.#watch?.look(chunk.subarray(0, taken))
       this.#peakHeldBytes = Math.max(this.#peakHeldBytes, this.#rewriter.heldBytes)
       return taken
@@ -327,6 +346,10 @@ export class RewriteBody {
       this.#failRewrite(error)
       return chunk.length
     }
+  }
+
+  #clock(): number {
+    return this.#init.serverTiming ? performance.now() : 0
   }
 
   #rewritten(piece: Uint8Array): boolean {
@@ -370,7 +393,10 @@ export class RewriteBody {
 
   #endText(): void {
     try {
-      if (!this.#rewriter.end()) return
+      const startedAt = this.#clock()
+      const isOver = this.#rewriter.end()
+      this.#rewriteMs += this.#clock() - startedAt
+      if (!isOver) return
     } catch (error) {
       this.#failRewrite(error)
       return
@@ -388,7 +414,13 @@ export class RewriteBody {
   }
 
   #finish(): void {
-    this.#output.finish(this.#init.sendsTrailers ? changedTrailers(this.#trailers) : [])
+    const trailers = this.#init.sendsTrailers ? changedTrailers(this.#trailers) : []
+    if (this.#init.serverTiming) {
+      const field = ['Server-Timing', rewriteTiming(this.#rewriteMs)] as const
+      if (this.#output.headPending) this.#output.addField(...field)
+      else if (this.#init.sendsTrailers) trailers.push(...field)
+    }
+    this.#output.finish(trailers)
     this.#host.onBodyEnd()
   }
 

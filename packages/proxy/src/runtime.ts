@@ -20,6 +20,7 @@ import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
+import { ApplicabilityMemory } from './applicability-memory.ts'
 import type { HeaderRules } from './header-rules.ts'
 import { changesHashed } from './integrity.ts'
 import { requestFieldsOf } from './request-variables.ts'
@@ -49,6 +50,7 @@ export interface Route {
   readonly gate: GateRoute
   /** What to do about integrity attributes; undefined if no rule may change what they are about. */
   readonly integrity: 'warn' | 'drop' | undefined
+  readonly memory: ApplicabilityMemory
   readonly preserveHost: boolean | undefined
   /** What domain rules make of header fields; undefined if there are none. */
   readonly names: SiteNames | undefined
@@ -100,6 +102,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     rules: route.rules,
     gate: makeGateRoute(route),
     integrity: integrityOf(route),
+    memory: new ApplicabilityMemory(limits.maxRememberedResources),
     preserveHost: route.preserveHost,
     requestBodies: requestBodyRules(route),
     requestHeaders: route.requestHeaders,

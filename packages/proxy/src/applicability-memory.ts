@@ -1,0 +1,88 @@
+/**
+ * Which rules found nothing in a resource when it was last rewritten whole, so that they are left out next time; when
+ * none is left, the body need not be read at all.
+ *
+ * The result is the same: a rule without a match took nothing from the others. It holds as long as the origin's strong
+ * entity tag is the same, which promises the same octets (RFC 9110 §8.8.1); weak tags and dates promise less, so nothing
+ * is remembered for them.
+ *
+ * One memory for each route, which has one rule set. Bounded: the least recently used resource is forgotten.
+ */
+
+import { joinedValue, singleValue } from '@prexy/http/fields'
+import type { RequestHead, ResponseHead } from '@prexy/http/message'
+
+/** What a response is known by. */
+export interface ResourceVersion {
+  /** Everything but the validator that decides which octets the rules see, and which rules. */
+  readonly resource: string
+  /** The origin's strong entity tag. */
+  readonly validator: string
+}
+
+/**
+ * The version that a response is, if it can be remembered: the answer 200 to a GET with one strong entity tag. `active`:
+ * the rules that apply.
+ */
+export function resourceVersion(
+  { method, authority, path }: Pick<RequestHead, 'method' | 'authority' | 'path'>,
+  { status, fields }: Pick<ResponseHead, 'status' | 'fields'>,
+  active: Uint8Array,
+): ResourceVersion | undefined {
+  if (method !== 'GET' || status !== 200) return undefined
+  const validator = singleValue(fields, 'etag')
+  if (validator === undefined || !/^"[^"]*"$/.test(validator)) return undefined
+  // The type may tell the encoding.
+  const type = joinedValue(fields, 'content-type') ?? ''
+  return { resource: `${authority ?? ''} ${path} ${active.join('')} ${type}`, validator }
+}
+
+/** Resources with longer names or validators are not remembered. Unit: characters. */
+export const MAX_RESOURCE_CHARS = 1_024
+
+interface Entry {
+  readonly validator: string
+  /** One byte per rule, nonzero where it found nothing. */
+  readonly idle: Uint8Array
+}
+
+export class ApplicabilityMemory {
+  readonly #maxResources: number
+  /** In the order of use, the least recently used first. */
+  readonly #entries = new Map<string, Entry>()
+
+  /** With 0 nothing is remembered. */
+  constructor(maxResources: number) {
+    this.#maxResources = maxResources
+  }
+
+  get size(): number {
+    return this.#entries.size
+  }
+
+  /** Of the active rules those that may find something. Another version of the resource forgets the one before. */
+  recall({ resource, validator }: ResourceVersion, active: Uint8Array): Uint8Array {
+    const entry = this.#entries.get(resource)
+    if (entry === undefined) return active
+    this.#entries.delete(resource)
+    if (entry.validator !== validator) return active
+    this.#entries.set(resource, entry)
+    return active.map((isActive, rule) => (entry.idle[rule] === 0 ? isActive : 0))
+  }
+
+  /**
+   * The whole body was rewritten by the rules of `active`, which matched as often as `hits` says, and no limit was met.
+   * Rules that {@link recall} left out have no hits and stay out.
+   */
+  remember({ resource, validator }: ResourceVersion, active: Uint8Array, hits: ArrayLike<number>): void {
+    const idle = active.map((isActive, rule) => (isActive !== 0 && hits[rule] === 0 ? 1 : 0))
+    this.#entries.delete(resource)
+    if (!idle.includes(1) || resource.length + validator.length > MAX_RESOURCE_CHARS) return
+    this.#entries.set(resource, { validator, idle })
+    if (this.#entries.size <= this.#maxResources) return
+    for (const oldest of this.#entries.keys()) {
+      this.#entries.delete(oldest)
+      break
+    }
+  }
+}
