@@ -161,7 +161,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
   }
   const requestHeaders = headersOf('request')
   const responseHeaders = headersOf('response')
-  const { name, hosts, paths, upstream, preserveHost, ignoreNoTransform, lastModified, integrity } = route
+  const { name, hosts, paths, upstream, preserveHost, ignoreNoTransform, serverTiming, lastModified, integrity } = route
   return {
     name,
     upstream,
@@ -172,6 +172,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
+    ...(serverTiming === undefined ? {} : { serverTiming }),
     ...(integrity === undefined ? {} : { integrity }),
     ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),
   }

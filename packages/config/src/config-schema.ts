@@ -25,6 +25,7 @@ interface RawServing {
   readonly rewrite?: RewriteOptions
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
+  readonly serverTiming?: boolean
   readonly lastModified?: 'remove' | 'keep'
   readonly integrity?: 'warn' | 'drop'
 }
@@ -223,6 +224,12 @@ const servingFields = {
     .boolean()
     .exactOptional()
     .describe('`true` rewrites also responses that say `Cache-Control: no-transform`.'),
+  serverTiming: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      '`true` tells every client how long prexy, the upstream and the rewriting took, in Server-Timing, which browsers show.',
+    ),
   lastModified: z
     .enum(['remove', 'keep'])
     .exactOptional()

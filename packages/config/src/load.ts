@@ -78,6 +78,7 @@ export interface RouteConfig {
   readonly headerLists: readonly HeaderList[]
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
+  readonly serverTiming?: boolean
   readonly lastModified?: 'remove' | 'keep'
   readonly integrity?: 'warn' | 'drop'
 }
@@ -276,12 +277,13 @@ function provisionRoute(
   return { name, hosts, paths, upstream, ruleList, headerLists, ...servingOf(raw), ...servingOf(route) }
 }
 
-type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'lastModified' | 'integrity'>
+type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'serverTiming' | 'lastModified' | 'integrity'>
 
-function servingOf({ preserveHost, ignoreNoTransform, lastModified, integrity }: Serving): Serving {
+function servingOf({ preserveHost, ignoreNoTransform, serverTiming, lastModified, integrity }: Serving): Serving {
   return {
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
+    ...(serverTiming === undefined ? {} : { serverTiming }),
     ...(lastModified === undefined ? {} : { lastModified }),
     ...(integrity === undefined ? {} : { integrity }),
   }

@@ -42,6 +42,7 @@ import type { OutputFraming, ResponseOutput } from './response-output.ts'
 import { hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
 import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
+import { headTiming } from './server-timing.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, type NameMappers, namesForRequest } from './site-names.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
@@ -128,6 +129,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #done = false
   #detail: string | undefined = undefined
   #answeredBytes = 0
+  #askedAt: number | undefined = undefined
   #connectedAt: number | undefined = undefined
   #respondedAt: number | undefined = undefined
   #upstreamOutBytes = 0
@@ -272,6 +274,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   #attach(upstream: UpstreamConnection): void {
     this.#upstream = upstream
+    if (this.#route?.serverTiming === true) this.#askedAt = performance.now()
     this.#phase('upstream-selected')
     upstream.assign(this, this.request.method, this.#upgrade !== undefined)
     const head = this.#requestHead
@@ -459,6 +462,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
     const framing = this.#framing(head, decision, fields)
+    this.#addTiming(fields, decision, framing)
     const { maxHttp10BufferBytes } = this.#runtime.limits
     const holds = framing.kind === 'close' && maxHttp10BufferBytes > 0 && !isStream(head.fields)
     if ((framing.kind === 'close' && !holds) || this.#runtime.draining || this.#client.lastRequest) {
@@ -492,6 +496,15 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const isAsWanted = decode === encode && decode !== 'deflate'
     if (isAsWanted && !mustRead && !left.includes(1)) return { action: 'pass', reason: 'nothing-found', fields }
     return { ...decision, active: left }
+  }
+
+  #addTiming(fields: string[], decision: GateDecision, framing: OutputFraming): void {
+    if (this.#askedAt === undefined || this.#respondedAt === undefined) return
+    const value = headTiming(this.#startedAt, this.#askedAt, this.#respondedAt, performance.now())
+    fields.push('Server-Timing', value)
+    // RFC 9110 §6.6.2: how long rewriting took may have to follow the body.
+    const follows = decision.action === 'rewrite' && framing.kind === 'chunked' && this.#wantsTrailers()
+    if (follows) fields.push('Trailer', 'Server-Timing')
   }
 
   /** A 205 has no content (RFC 9110 §15.3.6); one that the origin sends all the same may never end. */
@@ -536,6 +549,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers(),
+      serverTiming: route.serverTiming,
     })
   }
 

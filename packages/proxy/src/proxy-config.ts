@@ -59,6 +59,8 @@ export interface RouteConfig {
   /** Made by `compileHeaderRules`; the last thing done to a head. */
   readonly requestHeaders?: HeaderRules
   readonly responseHeaders?: HeaderRules
+  /** True tells every client in Server-Timing how long the proxy and the upstream took. Default false. */
+  readonly serverTiming?: boolean
   /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
   readonly ignoreNoTransform?: boolean
   /** Default `remove`. */

@@ -108,6 +108,11 @@ export class ResponseOutput {
     this.#keepsAlive = keepsAlive
   }
 
+  /** One more line of the head, which is still pending. */
+  addField(name: string, value: string): void {
+    this.#fields.push(name, value)
+  }
+
   get headPending(): boolean {
     return this.#headPending
   }

@@ -48,6 +48,7 @@ export interface Route {
   readonly pool: UpstreamPool
   readonly rules: RuleSet | undefined
   readonly gate: GateRoute
+  readonly serverTiming: boolean
   /** What to do about integrity attributes; undefined if no rule may change what they are about. */
   readonly integrity: 'warn' | 'drop' | undefined
   readonly memory: ApplicabilityMemory
@@ -100,6 +101,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
     pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
     rules: route.rules,
+    serverTiming: route.serverTiming ?? false,
     gate: makeGateRoute(route),
     integrity: integrityOf(route),
     memory: new ApplicabilityMemory(limits.maxRememberedResources),
