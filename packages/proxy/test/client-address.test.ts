@@ -22,7 +22,9 @@ async function told(config: Partial<ProxyConfig>, lines: readonly string[]): Pro
   const seen = (await (await setup.connect()).get('/', ...lines)).body.toString().split('\r\n')
   return seen
     .filter((line) => /^(x-forwarded|x-real|forwarded|x-request|x-correlation|traceparent)/i.test(line))
-    .map((line) => line.replace(String(setup.proxy.address.port), 'PORT').replace(/(?<=^X-.*: )[0-9a-f]{16}-\d+$/, 'OWN'))
+    .map((line) =>
+      line.replace(String(setup.proxy.address.port), 'PORT').replace(/(?<=^X-.*: )[0-9a-f]{16}-\d+$/, 'OWN'),
+    )
 }
 
 const OWN = [

@@ -150,7 +150,9 @@ describe('a long poll', () => {
         await connection.readRequest()
         const octets = await encoder(coding).encode('<p>news</p>')
         const lines = coding === 'identity' ? [] : [`Content-Encoding: ${coding}`]
-        await connection.send(['HTTP/1.1 200 OK', 'Content-Type: text/html; charset=utf-8', ...lines, '', ''].join('\r\n'))
+        await connection.send(
+          ['HTTP/1.1 200 OK', 'Content-Type: text/html; charset=utf-8', ...lines, '', ''].join('\r\n'),
+        )
         await mayAnswer
         // The body goes on: what has come must pass without an end.
         await connection.send(octets)
