@@ -139,7 +139,7 @@ const PROCESS_4688 = dataTemplate('{AD6B7E4C-0A1F-4C0A-9F0E-6F5F2C4D4688}', [
   'ParentProcessName',
   'MandatoryLabel',
 ])
-const LOGON_4624 = dataTemplate('{AD6B7E4C-0A1F-4C0A-9F0E-6F5F2C4D4624}', [
+const LOGON_4624 = dataTemplate('{1C2F9D03-77A2-4B16-8E0D-2A9B6C3E4624}', [
   'SubjectUserSid',
   'SubjectUserName',
   'SubjectDomainName',
@@ -161,7 +161,7 @@ const LOGON_4624 = dataTemplate('{AD6B7E4C-0A1F-4C0A-9F0E-6F5F2C4D4624}', [
   'IpAddress',
   'IpPort',
 ])
-const SYSMON_1 = dataTemplate('{AD6B7E4C-0A1F-4C0A-9F0E-6F5F2C4D0001}', [
+const SYSMON_1 = dataTemplate('{7B91E5A8-3D44-4F02-B7C1-95D0E8F20001}', [
   'RuleName',
   'UtcTime',
   'ProcessGuid',

@@ -1,6 +1,7 @@
 /** Arrays repeat the element that they stand in, [MS-EVEN6] §3.1.4.7.5. */
 import type { RecordContent } from './content.ts'
 import type { ElementNode } from './nodes.ts'
+import type { RenderBudget } from './render-budget.ts'
 import { ARRAY_FLAG } from './value-types.ts'
 import { arrayItems } from './values.ts'
 
@@ -29,6 +30,7 @@ export function repeatsOf(
   element: ElementNode,
   instance: number,
   outer: Repeat | undefined,
+  budget: RenderBudget,
 ): Repeat[] | undefined {
   const bytes = content.chunk?.bytes
   if (bytes === undefined) return undefined
@@ -37,6 +39,7 @@ export function repeatsOf(
     if (slot < 0 || content.slotType[slot] < ARRAY_FLAG || findRepeat(outer, slot) !== undefined) continue
     const items = arrayItems(bytes, content.slotType[slot], content.slotStart[slot], content.slotEnd[slot])
     if (items.length <= 2) continue
+    budget.spend(items.length)
     const repeats: Repeat[] = []
     for (let i = 0; i < items.length; i += 2) repeats.push({ slot, start: items[i], end: items[i + 1], outer })
     return repeats

@@ -13,6 +13,7 @@ export const CHUNK_HEADER_BYTES = 512
 export const CHUNK_MAGIC: readonly number[] = [0x45, 0x6c, 0x66, 0x43, 0x68, 0x6e, 0x6b, 0]
 /** Set by writers that leave checksums out. */
 const NO_CHECKSUMS_FLAG = 4
+const NAME_HASH_FACTOR = 65_599
 /** Longer names than any that Windows gives; stops a file from making names out of everything. */
 const MAX_NAME_CHARS = 1_024
 
@@ -36,6 +37,10 @@ export class Chunk implements NameSource {
   readonly offset: number
   readonly #store: TemplateStore
   readonly #names = new Map<number, string>()
+  /** Those whose hash is another one. Names at which a record of the chunk's own looks are believed all the same. */
+  readonly #doubtfulNames = new Set<number>()
+  /** Records are read that the chunk does not count: what they refer to may be gone. */
+  isOverwritten = false
   readonly #templates = new Map<number, Template>()
   #parseBudget: number
   readonly #charge: (bytes: number) => void
@@ -57,7 +62,7 @@ export class Chunk implements NameSource {
 
   name(offset: number): string {
     const known = this.#names.get(offset)
-    if (known !== undefined) return known
+    if (known !== undefined) return this.#checked(known, offset)
     const { bytes } = this
     if (offset > bytes.length - NAME_HEAD_BYTES) throw new ContentFault(`a name at ${offset}, past the chunk`)
     const length = u16(bytes, offset + 6)
@@ -66,8 +71,21 @@ export class Chunk implements NameSource {
       throw new ContentFault(`a name of ${length} characters at ${offset} of the chunk`)
     }
     let name = ''
-    for (const end = at + length * 2; at < end; at += 2) name += String.fromCharCode(u16(bytes, at))
+    let hash = 0
+    for (const end = at + length * 2; at < end; at += 2) {
+      const unit = u16(bytes, at)
+      name += String.fromCharCode(unit)
+      hash = (Math.imul(hash, NAME_HASH_FACTOR) + unit) >>> 0
+    }
     this.#names.set(offset, name)
+    if ((hash & 0xffff) !== u16(bytes, offset + 4)) this.#doubtfulNames.add(offset)
+    return this.#checked(name, offset)
+  }
+
+  #checked(name: string, offset: number): string {
+    if (this.isOverwritten && this.#doubtfulNames.has(offset)) {
+      throw new ContentFault(`the name at ${offset} of the chunk was overwritten`)
+    }
     return name
   }
 

@@ -76,6 +76,11 @@ export class RecordContent implements InstanceReader {
     this.root = this.#readContent(start, end)
   }
 
+  lacksValues(): boolean {
+    for (let i = 0; i < this.instances; i++) if (this.slotCount[i] < this.templates[i].slotCount) return true
+    return false
+  }
+
   /** The slot that a template means by an index, or -1: it may name more than a record brings. */
   slot(instance: number, index: number): number {
     return index < this.slotCount[instance] ? this.firstSlot[instance] + index : -1

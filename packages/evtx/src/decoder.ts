@@ -193,10 +193,11 @@ export class EvtxDecoder {
   *#carve(chunk: Chunk, start: number): Generator<EvtxRecord, void, undefined> {
     const { bytes } = chunk
     const { report } = this
+    chunk.isOverwritten = true
     for (let at = findRecord(bytes, start, bytes.length); at >= 0; ) {
       const size = u32(bytes, at + 4)
       const fault = this.#record.read(chunk, at, size)
-      if (fault !== undefined) {
+      if (fault !== undefined || this.#record.lacksValues) {
         report.unrecoverableRecords++
         at = findRecord(bytes, at + 1, bytes.length)
         continue

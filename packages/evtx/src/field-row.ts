@@ -1,21 +1,35 @@
 /** The fields of one record without its XML: what an engine reads that asks for few of them, of many records. */
 import type { RecordContent } from './content.ts'
-import { NOT_A_PLAIN_SLOT, type FieldSource, type Shape } from './shape.ts'
+import type { RenderBudget } from './render-budget.ts'
+import { NOT_A_PLAIN_SLOT, Shape, type FieldSource } from './shape.ts'
 import { NULL_TYPE, STRING_TYPE } from './value-types.ts'
 import { isEmptyValue, type Scalar, type ValueReader } from './values.ts'
 
 /**
  * Fields by their number in {@link FieldRow.shape}. Values are decoded when asked for and not kept. A row belongs to its
- * decoder and shows the record that was read last.
+ * decoder and shows the record that was read last. Of a record that says one long value again and again, what goes beyond
+ * `maxRenderedUnits` is as if it were absent, and counted.
  */
 export class FieldRow {
   shape: Shape
   readonly #values: ValueReader
   readonly #content: RecordContent
   readonly #ownValues: readonly Scalar[]
+  readonly #budget: RenderBudget
+  /** Called when reading has cost more than `maxRenderedUnits`. */
+  readonly #onSpent: () => void
 
-  constructor(shape: Shape, content: RecordContent, ownValues: readonly Scalar[], values: ValueReader) {
-    this.shape = shape
+  /** @internal */
+  constructor(
+    content: RecordContent,
+    ownValues: readonly Scalar[],
+    values: ValueReader,
+    budget: RenderBudget,
+    onSpent: () => void,
+  ) {
+    this.shape = new Shape(-1, [])
+    this.#budget = budget
+    this.#onSpent = onSpent
     this.#content = content
     this.#ownValues = ownValues
     this.#values = values
@@ -103,6 +117,11 @@ export class FieldRow {
     const start = content.slotStart[slot]
     const end = content.slotEnd[slot]
     const { bytes } = this
-    return isEmptyValue(bytes, type, start, end) ? undefined : this.#values.scalar(bytes, type, start, end)
+    if (isEmptyValue(bytes, type, start, end)) return undefined
+    if (!this.#budget.trySpend(end - start)) {
+      this.#onSpent()
+      return undefined
+    }
+    return this.#values.scalar(bytes, type, start, end)
   }
 }

@@ -4,14 +4,16 @@ export interface EvtxLimits {
   readonly maxElementDepth: number
   /** Fragments and templates inside each other in one record. Default 32. */
   readonly maxFragmentDepth: number
-  /** Characters and nodes that one record may render to; a template can repeat a long value. Default 4,194,304. */
+  /** Characters and nodes that one record may render to; a template can repeat a long value. Default 1,048,576. */
   readonly maxRenderedUnits: number
+  /** Fields of one record. Default 16,384. */
+  readonly maxFields: number
   /** Bytes of template definitions parsed in one chunk; no honest chunk holds more than itself. Default 262,144. */
   readonly maxTemplateBytesPerChunk: number
   /** Bytes of template definitions kept from chunk to chunk. Beyond, all are forgotten. Default 4,194,304. */
   readonly maxKeptTemplateBytes: number
-  /** Shapes kept for the fields view. Beyond, all are forgotten and get new numbers. Default 4,096. */
-  readonly maxShapes: number
+  /** Fields of all shapes that are kept. Beyond, all shapes are forgotten and get new numbers. Default 262,144. */
+  readonly maxKeptFields: number
   /** Problems kept with their reasons; all are counted. Default 1,000. */
   readonly maxProblems: number
   /** Carved records remembered to leave out their copies. Beyond, copies are given. Default 1,000,000. */
@@ -21,10 +23,11 @@ export interface EvtxLimits {
 export const DEFAULT_LIMITS: EvtxLimits = {
   maxElementDepth: 256,
   maxFragmentDepth: 32,
-  maxRenderedUnits: 4_194_304,
+  maxRenderedUnits: 1_048_576,
+  maxFields: 16_384,
   maxTemplateBytesPerChunk: 262_144,
   maxKeptTemplateBytes: 4_194_304,
-  maxShapes: 4_096,
+  maxKeptFields: 262_144,
   maxProblems: 1_000,
   maxRememberedRecords: 1_000_000,
 }

@@ -85,6 +85,8 @@ export interface Template {
   readonly depth: number
   /** A `<Data>` is named by a value, so that the names of fields differ from record to record. */
   readonly hasNamesInSlots: boolean
+  /** One more than the highest index of a slot. */
+  readonly slotCount: number
 }
 
 /** Whether some `<Data>` takes its name from a value. */
@@ -96,6 +98,17 @@ export function hasNamesInSlots(nodes: readonly Node[]): boolean {
         node.attributes.some(({ name, parts }) => name === 'Name' && parts.some(({ kind }) => kind === SLOT))) ||
         hasNamesInSlots(node.children)),
   )
+}
+
+export function countSlots(nodes: readonly Node[]): number {
+  let count = 0
+  for (const node of nodes) {
+    if (node.kind === SLOT) count = Math.max(count, node.index + 1)
+    if (node.kind !== ELEMENT) continue
+    for (const { parts } of node.attributes) count = Math.max(count, countSlots(parts))
+    count = Math.max(count, countSlots(node.children))
+  }
+  return count
 }
 
 export function areSameNodes(some: readonly Node[], others: readonly Node[]): boolean {

@@ -8,7 +8,6 @@ import { ContentFault, type EvtxReport } from './problems.ts'
 import { BudgetSpent, RenderBudget } from './render-budget.ts'
 import { ObjectWriter, stringifyEvent, type AttributeLayout, type EventObject } from './render-object.ts'
 import { XmlWriter, type XmlLayout } from './render-xml.ts'
-import { Shape } from './shape.ts'
 import { ShapeStore } from './shape-store.ts'
 import { EPOCH_MS, filetimeMs, filetimeTicks, formatFiletime } from './times.ts'
 import { ValueReader, type Scalar } from './values.ts'
@@ -43,6 +42,7 @@ export class EvtxRecord {
   readonly #shapes: ShapeStore
   readonly #row: FieldRow
   readonly #ownValues: Scalar[] = []
+  #isSpentCounted = false
 
   /** @internal */
   constructor(limits: EvtxLimits, report: EvtxReport) {
@@ -53,7 +53,12 @@ export class EvtxRecord {
     this.#xml = new XmlWriter(values, this.#budget)
     this.#objects = new ObjectWriter(values, this.#budget)
     this.#shapes = new ShapeStore(limits, values, this.#budget)
-    this.#row = new FieldRow(new Shape(-1, []), this.#content, this.#ownValues, values)
+    this.#row = new FieldRow(this.#content, this.#ownValues, values, this.#budget, () => {
+      if (this.#isSpentCounted) return
+      this.#isSpentCounted = true
+      const reason = `its fields are more than ${limits.maxRenderedUnits} units (maxRenderedUnits)`
+      report.add('record-too-large', this.offset, reason, this.id)
+    })
   }
 
   /** Milliseconds since 1970 at which it was written, rounded down. */
@@ -91,6 +96,7 @@ export class EvtxRecord {
   /** The fields without XML around them. The row is the same object each time. */
   fields(): FieldRow | undefined {
     this.#ownValues.length = 0
+    this.#isSpentCounted = false
     const shape = this.#rendered(() => this.#shapes.shapeOf(this.#content, this.#ownValues))
     if (shape === undefined) return undefined
     this.#row.shape = shape
@@ -117,6 +123,11 @@ export class EvtxRecord {
       if (error instanceof ContentFault) return error.message
       throw error
     }
+  }
+
+  /** Some template names values that the record does not bring; one that was overwritten would. @internal */
+  get lacksValues(): boolean {
+    return this.#content.lacksValues()
   }
 
   #rendered<T>(render: () => T): T | undefined {

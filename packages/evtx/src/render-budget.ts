@@ -22,6 +22,12 @@ export class RenderBudget {
     this.#left = this.#limit
   }
 
+  /** Whether it was enough. */
+  trySpend(units: number): boolean {
+    this.#left -= units
+    return this.#left >= 0
+  }
+
   spend(units: number): void {
     this.#left -= units
     if (this.#left < 0) throw new BudgetSpent(`the record renders to more than ${this.#limit} units (maxRenderedUnits)`)

@@ -84,7 +84,9 @@ export class ObjectWriter {
       switch (node.kind) {
         case ELEMENT: {
           const repeats =
-            node.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, node, instance, this.#repeat)
+            node.slots.length === 0 || !content.hasArrays
+              ? undefined
+              : repeatsOf(content, node, instance, this.#repeat, this.#budget)
           if (repeats === undefined) {
             this.#element(content, node, instance, target)
             break

@@ -115,7 +115,9 @@ export class XmlWriter {
   #elements(content: RecordContent, element: ElementNode, instance: number): void {
     if (element.slots.length > 0 && isWithoutValue(content, element.children, instance)) return
     const repeats =
-      element.slots.length === 0 || !content.hasArrays ? undefined : repeatsOf(content, element, instance, this.#repeat)
+      element.slots.length === 0 || !content.hasArrays
+        ? undefined
+        : repeatsOf(content, element, instance, this.#repeat, this.#budget)
     if (repeats === undefined) {
       this.#element(content, element, instance)
       return

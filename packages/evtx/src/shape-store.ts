@@ -20,7 +20,7 @@ import {
   type Node,
   type SlotNode,
 } from './nodes.ts'
-import type { RenderBudget } from './render-budget.ts'
+import { BudgetSpent, type RenderBudget } from './render-budget.ts'
 import { Shape, type FieldPlan, type FieldSource } from './shape.ts'
 import { ARRAY_FLAG } from './value-types.ts'
 import type { Scalar, ValueReader } from './values.ts'
@@ -40,7 +40,7 @@ export class ShapeStore {
   readonly #budget: RenderBudget
   #byTemplates: ShapeNode = { next: new Map(), shape: undefined }
   readonly #byFields = new Map<string, Shape>()
-  #count = 0
+  #kept = 0
   #nextId = 0
 
   constructor(limits: EvtxLimits, values: ValueReader, budget: RenderBudget) {
@@ -64,31 +64,36 @@ export class ShapeStore {
       node = next
     }
     if (node.shape !== undefined) return node.shape
-    const shape = new Shape(
-      this.#nextId++,
-      new FieldCollector(content, this.#values, this.#budget, ownValues).collect(),
-    )
-    if (!this.#makeRoom()) node.shape = shape
+    const shape = new Shape(this.#nextId++, this.#collect(content, ownValues))
+    if (!this.#makeRoom(shape)) node.shape = shape
     return shape
   }
 
   #findByFields(content: RecordContent, ownValues: Scalar[]): Shape {
-    const plans = new FieldCollector(content, this.#values, this.#budget, ownValues).collect()
+    const plans = this.#collect(content, ownValues)
     const key = JSON.stringify(plans.map(({ path, source, isEmptyText }) => [path, source, isEmptyText]))
     const known = this.#byFields.get(key)
     if (known !== undefined) return known
     const shape = new Shape(this.#nextId++, plans)
-    this.#makeRoom()
+    this.#makeRoom(shape)
     this.#byFields.set(key, shape)
     return shape
   }
 
+  #collect(content: RecordContent, ownValues: Scalar[]): readonly FieldPlan[] {
+    return new FieldCollector(content, this.#values, this.#budget, ownValues, this.#limits.maxFields).collect()
+  }
+
   /** Forgets everything when there is too much. Says whether it did. */
-  #makeRoom(): boolean {
-    if (this.#count++ < this.#limits.maxShapes) return false
+  #makeRoom({ plans }: Shape): boolean {
+    let chars = 0
+    for (const { path } of plans) chars += path.length
+    // Paths as long as a page count as several fields.
+    this.#kept += plans.length + Math.floor(chars / 64) + 1
+    if (this.#kept <= this.#limits.maxKeptFields) return false
     this.#byTemplates = { next: new Map(), shape: undefined }
     this.#byFields.clear()
-    this.#count = 0
+    this.#kept = 0
     return true
   }
 }
@@ -98,10 +103,18 @@ class FieldCollector {
   readonly #values: ValueReader
   readonly #budget: RenderBudget
   readonly #ownValues: Scalar[]
+  readonly #maxFields: number
   readonly #plans: FieldPlan[] = []
   #repeat: Repeat | undefined
 
-  constructor(content: RecordContent, values: ValueReader, budget: RenderBudget, ownValues: Scalar[]) {
+  constructor(
+    content: RecordContent,
+    values: ValueReader,
+    budget: RenderBudget,
+    ownValues: Scalar[],
+    maxFields: number,
+  ) {
+    this.#maxFields = maxFields
     this.#content = content
     this.#values = values
     this.#budget = budget
@@ -192,7 +205,7 @@ class FieldCollector {
 
   #elements(element: ElementNode, instance: number, path: string, parent: string): void {
     const content = this.#content
-    const repeats = content.hasArrays ? repeatsOf(content, element, instance, this.#repeat) : undefined
+    const repeats = content.hasArrays ? repeatsOf(content, element, instance, this.#repeat, this.#budget) : undefined
     if (repeats === undefined) {
       this.#element(element, instance, path, parent)
       return
@@ -247,7 +260,9 @@ class FieldCollector {
   }
 
   #field(path: string, key: string, sources: readonly FieldSource[], isEmptyText: boolean): void {
-    this.#budget.spend(1)
+    if (this.#plans.length >= this.#maxFields) {
+      throw new BudgetSpent(`the record has more than ${this.#maxFields} fields (maxFields)`)
+    }
     const source: FieldSource = sources.length === 1 ? sources[0] : { kind: 'joined', parts: sources }
     const constant = source.kind === 'constant' && (source.text !== '' || isEmptyText) ? source.text : undefined
     this.#plans.push({ path, key, constant, source, isEmptyText })

@@ -9,7 +9,7 @@
 import { parseFragment, type NameSource } from './binxml.ts'
 import { u32 } from './integers.hot.ts'
 import type { EvtxLimits } from './limits.ts'
-import { areSameNodes, hasNamesInSlots, type Node, type Template } from './nodes.ts'
+import { areSameNodes, countSlots, hasNamesInSlots, type Node, type Template } from './nodes.ts'
 import { ContentFault } from './problems.ts'
 
 /** The next definition with the same hash, a GUID, the size of what follows. */
@@ -95,6 +95,7 @@ export class TemplateStore {
       nodes,
       depth,
       hasNamesInSlots: hasNamesInSlots(nodes),
+      slotCount: countSlots(nodes),
     }
     const known: KnownDefinition = {
       template,
