@@ -80,14 +80,19 @@ export function readSourceFile(text: string, file: string): SourceFile {
   }
   const plain = readPlainYaml(text)
   if (plain !== undefined) return { file, documents: plain, problems: [], lineOf }
+  const { documents, faults } = readFullYaml(text)
+  return { file, documents, problems: faults.map(({ at, message, hint }) => problem(at, message, hint)), lineOf }
+}
 
+/** All of YAML. A fault for each document that could not be read. */
+export function readFullYaml(text: string): { documents: readonly SourceNode[]; faults: readonly SigmaFault[] } {
   const documents: SourceNode[] = []
-  const problems: SigmaProblem[] = []
+  const faults: SigmaFault[] = []
   const parsed = parseAllDocuments(text, { prettyErrors: false, merge: false, uniqueKeys: true, version: '1.2' })
   for (const document of Array.isArray(parsed) ? parsed : []) {
     const first = document.errors[0] ?? document.warnings[0]
     if (first !== undefined) {
-      problems.push(problem(first.pos[0], `not readable as YAML: ${first.message}`, undefined))
+      faults.push(new SigmaFault(first.pos[0], `not readable as YAML: ${first.message}`))
       continue
     }
     if (document.contents === null || (isScalar(document.contents) && document.contents.value === null)) continue
@@ -95,10 +100,10 @@ export function readSourceFile(text: string, file: string): SourceFile {
       documents.push(convert(document.contents, document, { aliased: 0, depth: 0 }))
     } catch (error) {
       if (!(error instanceof SigmaFault)) throw error
-      problems.push(problem(error.at, error.message, error.hint))
+      faults.push(error)
     }
   }
-  return { file, documents, problems, lineOf }
+  return { documents, faults }
 }
 
 interface Budget {
@@ -141,7 +146,7 @@ function convert(node: Node, document: Document, budget: Budget): SourceNode {
   const { value, source } = node
   if (value === null || value === undefined) return { kind: 'null', text: '', at }
   if (typeof value === 'string') return { kind: 'text', text: value, at }
-  if (typeof value === 'boolean') return { kind: 'boolean', text: String(value), at }
+  if (typeof value === 'boolean') return { kind: 'boolean', text: scalarText(value, source), at }
   return { kind: 'number', text: scalarText(value, source), at }
 }
 
