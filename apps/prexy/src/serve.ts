@@ -161,7 +161,18 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
   }
   const requestHeaders = headersOf('request')
   const responseHeaders = headersOf('response')
-  const { name, hosts, paths, upstream, preserveHost, ignoreNoTransform, serverTiming, lastModified, integrity } = route
+  const {
+    name,
+    hosts,
+    paths,
+    upstream,
+    requestBodies,
+    preserveHost,
+    ignoreNoTransform,
+    serverTiming,
+    lastModified,
+    integrity,
+  } = route
   return {
     name,
     upstream,
@@ -170,6 +181,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(rules === undefined || rules.rules.length === 0 ? {} : { rules }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
+    ...(requestBodies === undefined ? {} : { requestBodies }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
     ...(serverTiming === undefined ? {} : { serverTiming }),

@@ -21,6 +21,7 @@ export interface RewriteOptions {
 /** What the file may say for itself and a route for its requests. */
 interface RawServing {
   readonly headers?: RawHeaders
+  readonly requestBodies?: boolean
   readonly rules?: readonly RawRule[]
   readonly rewrite?: RewriteOptions
   readonly preserveHost?: boolean
@@ -81,6 +82,7 @@ export interface Limits {
   readonly maxTunnels?: number
   readonly maxHttp10BufferBytes?: number
   readonly maxDecodedBytes?: number
+  readonly maxRequestBufferBytes?: number
   readonly maxRememberedResources?: number
   readonly request?: RequestLimits
   readonly response?: ResponseLimits
@@ -212,6 +214,13 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
 
 const servingFields = {
   headers: headersSchema.exactOptional(),
+  requestBodies: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      '`true` makes host names in request bodies those of the origin again, by the `domain` rules backwards: in forms, ' +
+        'JSON, XML and text, of forms with files in the fields only. Without it: bodies go up as they came.',
+    ),
   preserveHost: z
     .boolean()
     .exactOptional()
@@ -363,6 +372,14 @@ const limitsSchema: z.ZodType<Limits> = z
       .describe(
         'Resources of each route of which it is remembered which rules found nothing in them, by the strong ETag of the ' +
           'upstream; those rules are left out next time. The least recently used is forgotten; 0 remembers none.',
+      ),
+    maxRequestBufferBytes: z
+      .int()
+      .min(0)
+      .max(16_777_216)
+      .exactOptional()
+      .describe(
+        'Bytes of a request body under `requestBodies` that are gathered to send a length; more go up in chunks.',
       ),
     request: z
       .strictObject({

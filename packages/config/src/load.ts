@@ -76,6 +76,7 @@ export interface RouteConfig {
   readonly ruleList: RuleList
   /** At most one of each side. */
   readonly headerLists: readonly HeaderList[]
+  readonly requestBodies?: boolean
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly serverTiming?: boolean
@@ -277,10 +278,21 @@ function provisionRoute(
   return { name, hosts, paths, upstream, ruleList, headerLists, ...servingOf(raw), ...servingOf(route) }
 }
 
-type Serving = Pick<RouteConfig, 'preserveHost' | 'ignoreNoTransform' | 'serverTiming' | 'lastModified' | 'integrity'>
+type Serving = Pick<
+  RouteConfig,
+  'requestBodies' | 'preserveHost' | 'ignoreNoTransform' | 'serverTiming' | 'lastModified' | 'integrity'
+>
 
-function servingOf({ preserveHost, ignoreNoTransform, serverTiming, lastModified, integrity }: Serving): Serving {
+function servingOf({
+  requestBodies,
+  preserveHost,
+  ignoreNoTransform,
+  serverTiming,
+  lastModified,
+  integrity,
+}: Serving): Serving {
   return {
+    ...(requestBodies === undefined ? {} : { requestBodies }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
     ...(serverTiming === undefined ? {} : { serverTiming }),
@@ -324,6 +336,11 @@ function holdsTooLittle({ maxHeldBytes = MIN_HELD_BYTES, compat }: RewriteOption
   return maxHeldBytes < MIN_HELD_BYTES && compat !== 'nginx'
 }
 
+interface RawServingRules {
+  readonly requestBodies?: boolean | undefined
+  readonly rules: readonly RawRule[]
+}
+
 interface CrossProblem {
   readonly severity: ConfigProblem['severity']
   readonly path: ConfigPath
@@ -354,6 +371,17 @@ function crossCheck(raw: RawConfig): CrossProblem[] {
     if (!holdsTooLittle(options)) continue
     const message = `${options.maxHeldBytes} is too small`
     report('error', [...path, 'maxHeldBytes'], message, `the least is ${MIN_HELD_BYTES}`)
+  }
+  const inheriting = raw.routes.filter((route) => route.requestBodies === undefined)
+  const ofFile = [...raw.rules, ...inheriting.flatMap((route) => route.rules ?? [])]
+  const bodies: [ConfigPath, RawServingRules][] = [[[], { requestBodies: raw.requestBodies, rules: ofFile }]]
+  for (const [index, route] of raw.routes.entries()) {
+    bodies.push([['routes', index], { requestBodies: route.requestBodies, rules: route.rules ?? raw.rules }])
+  }
+  for (const [path, { requestBodies, rules }] of bodies) {
+    if (requestBodies !== true || rules.some((rule) => 'domain' in rule)) continue
+    const hint = 'add one: its host names are what bodies are searched for'
+    report('warning', [...path, 'requestBodies'], 'does nothing without a domain rule', hint)
   }
   const seenAddresses = new Set<string>()
   for (const [index, address] of listOf(raw.listen).entries()) {
