@@ -1,4 +1,4 @@
-import { fieldValues, isNamed, joinedValue, listElements, listHasToken } from './fields.ts'
+import { type FieldList, fieldValues, isNamed, joinedValue, listElements, listHasToken } from './fields.ts'
 import type { RequestHead, ResponseHead } from './message.ts'
 
 /**
@@ -28,6 +28,12 @@ export function askedUpgrade(
 
 /** Sixteen octets in base64. */
 const KEY = /^[A-Za-z0-9+/]{21}[AQgw]==$/
+
+/** Whether a response of another status says that the protocol is to be had. */
+export function offersUpgrade(fields: FieldList): boolean {
+  const offered = joinedValue(fields, 'upgrade')
+  return offered !== undefined && listHasToken(offered, UPGRADE_PROTOCOL)
+}
 
 /** Whether a 101 switches to what was asked for and to nothing else. HTTP/1.0 knows no such response. */
 export function answersUpgrade(

@@ -26,7 +26,7 @@ import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prexy/http/request-body'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
-import { answersUpgrade, askedUpgrade } from '@prexy/http/upgrade'
+import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
 import { changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
@@ -461,6 +461,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#phase('response-head')
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
+    // RFC 9110 §15.5.22: a 426 names what is required.
+    if (head.status === 426 && offersUpgrade(head.fields)) {
+      fields.push('Connection', 'Upgrade', 'Upgrade', UPGRADE_PROTOCOL)
+    }
     const framing = this.#framing(head, decision, fields)
     this.#addTiming(fields, decision, framing)
     const { maxHttp10BufferBytes } = this.#runtime.limits

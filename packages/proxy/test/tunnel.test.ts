@@ -521,6 +521,24 @@ describe('no tunnel is opened', () => {
   })
 })
 
+it('a 426 names WebSocket if that is what the origin requires, and nothing else', async () => {
+  await using setup = await setUp({
+    script: answering(
+      ({ target }) =>
+        `HTTP/1.1 426 No\r\nConnection: Upgrade\r\nUpgrade: ${target.slice(1)}\r\nContent-Length: 0\r\n\r\n`,
+    ),
+  })
+  const client = await setup.connect()
+  const named = async (target: string): Promise<unknown> => {
+    const { status, values } = await client.get(target)
+    return [status, values('upgrade'), values('connection')]
+  }
+  expect(await named('/websocket')).toEqual([426, ['websocket'], ['Upgrade']])
+  expect(await named('/h2c,websocket')).toEqual([426, ['websocket'], ['Upgrade']])
+  expect(await named('/h2c')).toEqual([426, [], []])
+  expect(setup.origin.connections).toBe(1)
+})
+
 it('a kept upstream connection serves a handshake, and a request after a refused one', async () => {
   await using setup = await setUp({
     script: answering((request) => plainResponse(request.value('upgrade') ?? 'none')),
