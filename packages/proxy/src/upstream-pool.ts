@@ -39,7 +39,12 @@ export class UpstreamPool implements UpstreamHome {
   readonly #maxIdle: number
   readonly #maxWaiting: number
   readonly #idle: UpstreamConnection[] = []
-  readonly #settling = new Set<UpstreamConnection>()
+  /** Connections that are settling, by the turn of the event loop after which they have settled. */
+  readonly #settling = new Map<UpstreamConnection, number>()
+  /** Turns of the event loop seen while something was settling. */
+  #turns = 0
+  /** Comes after this turn of the event loop; there while something is settling. */
+  #nextTurn: NodeJS.Immediate | undefined = undefined
   readonly #all = new Set<UpstreamConnection>()
   /** Those of `#all` that are being closed to make room, or are tunnels: they do not count against `maxConnections`. */
   readonly #retired = new Set<UpstreamConnection>()
@@ -90,7 +95,7 @@ export class UpstreamPool implements UpstreamHome {
   #wait(client: PoolClient, fresh: boolean): 'wait' {
     this.#waiting.set(client, fresh)
     // The loop must not sleep while a connection settles that somebody waits for.
-    if (this.#settling.size > 0) setImmediate(() => {})
+    this.#nextTurn?.ref()
     return 'wait'
   }
 
@@ -111,7 +116,7 @@ export class UpstreamPool implements UpstreamHome {
   /** Closes kept connections, and from now on each connection once it is free; resolves when all are closed. */
   async stop(): Promise<void> {
     this.#stopped = true
-    for (const upstream of [...this.#idle.splice(0), ...this.#settling]) upstream.close()
+    for (const upstream of [...this.#idle.splice(0), ...this.#settling.keys()]) upstream.close()
     this.#settling.clear()
     if (this.#all.size === 0) return
     await new Promise<void>((resolve) => {
@@ -141,20 +146,35 @@ export class UpstreamPool implements UpstreamHome {
       return
     }
     upstream.rest()
-    this.#settling.add(upstream)
     // Two: the first comes before sockets are looked at again, the second after.
-    this.#afterTurn(() => this.#afterTurn(() => this.#settled(upstream)))
+    this.#settling.set(upstream, this.#turns + 2)
+    if (this.#nextTurn === undefined) this.#awaitTurn()
   }
 
-  #afterTurn(then: () => void): void {
-    const immediate = setImmediate(then)
+  #awaitTurn(): void {
+    this.#nextTurn = setImmediate(this.#onTurn)
     // Where nobody waits, the loop need not turn for this; it turns with the next request at the latest.
-    if (this.#waiting.size === 0) immediate.unref()
+    if (this.#waiting.size === 0) this.#nextTurn.unref()
+  }
+
+  readonly #onTurn = (): void => {
+    this.#nextTurn = undefined
+    this.#turns++
+    try {
+      // In the order in which they became free, so those that have settled come first.
+      for (const [upstream, settledAfter] of this.#settling) {
+        if (settledAfter > this.#turns) break
+        this.#settled(upstream)
+      }
+    } finally {
+      if (this.#settling.size > 0 && this.#nextTurn === undefined) this.#awaitTurn()
+    }
   }
 
   #settled(upstream: UpstreamConnection): void {
+    this.#settling.delete(upstream)
     // One that is not usable any more is on its way to onUpstreamClosed.
-    if (!this.#settling.delete(upstream) || !upstream.usable) return
+    if (!upstream.usable) return
     for (const [client, fresh] of this.#waiting) {
       this.#waiting.delete(client)
       if (fresh) this.#retire(upstream)
