@@ -43,6 +43,11 @@ export type ConditionSet = readonly PreparedConditions[]
 
 /** Read by the functions of this file only. */
 export interface PreparedConditions {
+  /** Whether every request satisfies it. */
+  readonly anyRequest: boolean
+  /** Whether every response does that has one of the types. */
+  readonly anyResponse: boolean
+  /** One array for all rules that want the same types. */
   readonly types: readonly TypePattern[]
   readonly paths: readonly Glob[] | undefined
   readonly status: readonly StatusPattern[] | undefined
@@ -73,15 +78,27 @@ interface StatusPattern {
 
 /** Takes what the configuration's schema has checked; a status text other than `Nxx` or digits never holds. */
 export function prepareConditions(conditions: readonly Conditions[]): ConditionSet {
-  return conditions.map(({ types, paths, status, methods, hosts, requestHeaders, responseHeaders }) => ({
-    types: types.map(typePattern),
-    paths: paths?.map(prepareGlob),
-    status: status?.map(statusPattern),
-    methods: methods?.includes('GET') === true ? [...methods, 'HEAD'] : methods,
-    hosts: hosts === undefined ? undefined : hostPatterns(hosts),
-    requestFields: fieldPatterns(requestHeaders),
-    responseFields: fieldPatterns(responseHeaders),
-  }))
+  const typesByText = new Map<string, readonly TypePattern[]>()
+  return conditions.map(({ types, paths, status, methods, hosts, requestHeaders, responseHeaders }) => {
+    const typesText = types.join('\n')
+    const prepared: PreparedConditions = {
+      anyRequest: paths === undefined && methods === undefined && hosts === undefined && isEmptyRecord(requestHeaders),
+      anyResponse: status === undefined && isEmptyRecord(responseHeaders),
+      types: typesByText.get(typesText) ?? types.map(typePattern),
+      paths: paths?.map(prepareGlob),
+      status: status?.map(statusPattern),
+      methods: methods?.includes('GET') === true ? [...methods, 'HEAD'] : methods,
+      hosts: hosts === undefined ? undefined : hostPatterns(hosts),
+      requestFields: fieldPatterns(requestHeaders),
+      responseFields: fieldPatterns(responseHeaders),
+    }
+    typesByText.set(typesText, prepared.types)
+    return prepared
+  })
+}
+
+function isEmptyRecord(conditions: FieldConditions | undefined): boolean {
+  return Object.keys(conditions ?? {}).length === 0
 }
 
 /** Request fields that some rule looks at, in lower case. */
@@ -129,7 +146,7 @@ export function rulesForRequest(set: ConditionSet, request: ConditionRequest): U
   const subject: RequestSubject = { request, host: undefined, path: undefined }
   let passed = 0
   for (let i = 0; i < set.length; i++) {
-    const stage = stagesPassed(set[i], subject)
+    const stage = set[i].anyRequest ? STAGES.length : stagesPassed(set[i], subject)
     if (stage === STAGES.length) selected[i] = 1
     if (stage > passed) passed = stage
   }
@@ -200,7 +217,7 @@ function textsOccur(texts: readonly string[], value: string): boolean {
 
 /** Of the rules in `active` those that the response's fields satisfy; undefined if none is left. */
 export function rulesForFields(set: ConditionSet, active: Uint8Array, fields: FieldList): Uint8Array | undefined {
-  return select(set, active, ({ responseFields }) => fieldsMatch(responseFields, fields))
+  return select(set, active, (rule) => rule.anyResponse || fieldsMatch(rule.responseFields, fields))
 }
 
 /** Of the rules in `active` those that the status satisfies; undefined if none is left. */
@@ -218,7 +235,16 @@ export function rulesForType(
   active: Uint8Array,
   essence: string | undefined,
 ): Uint8Array | undefined {
-  return select(set, active, ({ types }) => types.some((type) => typeMatches(type, essence)))
+  // Most rules want the same types, which are one array then.
+  let lastTypes: readonly TypePattern[] | undefined
+  let lastHolds = false
+  return select(set, active, ({ types }) => {
+    if (types !== lastTypes) {
+      lastTypes = types
+      lastHolds = types.some((type) => typeMatches(type, essence))
+    }
+    return lastHolds
+  })
 }
 
 function typeMatches(type: TypePattern, essence: string | undefined): boolean {
@@ -227,18 +253,23 @@ function typeMatches(type: TypePattern, essence: string | undefined): boolean {
   return type.kind === 'prefix' ? essence.startsWith(type.text) : essence === type.text
 }
 
+/** One byte per rule: those of `active`, or of all, that hold; `active` itself where that drops none. */
 function select(
   set: ConditionSet,
   active: Uint8Array | undefined,
   holds: (rule: PreparedConditions) => boolean,
 ): Uint8Array | undefined {
-  const selected = new Uint8Array(set.length)
+  let selected: Uint8Array | undefined
   let any = false
   for (let i = 0; i < set.length; i++) {
     if (active !== undefined && active[i] === 0) continue
-    if (!holds(set[i])) continue
-    selected[i] = 1
-    any = true
+    if (holds(set[i])) {
+      any = true
+      if (selected !== undefined) selected[i] = 1
+    } else if (selected === undefined) {
+      selected = new Uint8Array(set.length)
+      for (let kept = 0; kept < i; kept++) selected[kept] = active === undefined ? 1 : active[kept]
+    }
   }
-  return any ? selected : undefined
+  return any ? (selected ?? active ?? new Uint8Array(set.length).fill(1)) : undefined
 }

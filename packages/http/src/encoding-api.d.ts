@@ -4,4 +4,5 @@ declare class TextDecoder {
 }
 declare class TextEncoder {
   encode(input: string): Uint8Array
+  encodeInto(input: string, octets: Uint8Array): { readonly read: number; readonly written: number }
 }

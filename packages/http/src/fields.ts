@@ -63,8 +63,10 @@ export function fieldValues(fields: FieldList, lowerName: string): string[] {
 
 /** All lines of that name as one list value (RFC 9110 §5.3); undefined if there is none. */
 export function joinedValue(fields: FieldList, lowerName: string): string | undefined {
-  const values = fieldValues(fields, lowerName)
-  return values.length === 0 ? undefined : values.join(', ')
+  const first = indexOfField(fields, lowerName, 0)
+  if (first < 0) return undefined
+  if (indexOfField(fields, lowerName, first + 2) < 0) return fields[first + 1]
+  return fieldValues(fields, lowerName).join(', ')
 }
 
 /** Puts the value on the first line of that name and removes the others, or appends a line. Changes `fields`. */
@@ -169,10 +171,22 @@ const CONNECTION_CANNOT_NAME: NameSet = nameSet(['close', ...HOP_BY_HOP_NAMES, .
  * Host, Authorization, Cookie, X-Forwarded-* and the like.
  */
 export function endToEndFields(fields: FieldList): string[] {
-  const kept = withoutFields(fields, HOP_BY_HOP)
+  return withoutHopByHop(fields, HOP_BY_HOP)
+}
+
+/** Names for {@link withoutHopByHop}: the hop-by-hop ones and these. */
+export function hopByHopAnd(lowerNames: readonly string[]): NameSet {
+  return nameSet([...HOP_BY_HOP_NAMES, ...lowerNames])
+}
+
+/** {@link endToEndFields} without further names, in one pass: `names` is what {@link hopByHopAnd} gave. */
+export function withoutHopByHop(fields: FieldList, names: NameSet): string[] {
+  const kept = withoutFields(fields, names)
   // A hash set, since a client may name thousands.
   let named: Set<string> | undefined
-  for (const value of fieldValues(fields, 'connection')) {
+  for (let at = indexOfField(fields, 'connection', 0); at >= 0; at = indexOfField(fields, 'connection', at + 2)) {
+    const value = fields[at + 1]
+    if (connectionCannotName(value)) continue
     for (const element of listElements(value)) {
       if (connectionCannotName(element)) continue
       named ??= new Set()
@@ -228,6 +242,7 @@ export function listElements(value: string): string[] {
 
 /** Whether a list holds this token, ignoring case; a parameter after `=` or `;` makes it another element. */
 export function listHasToken(value: string, lowerToken: string): boolean {
+  if (!value.includes(',')) return isNamed(trimBlanks(value), lowerToken)
   return listElements(value).some((element) => isNamed(element, lowerToken))
 }
 

@@ -5,6 +5,7 @@ import {
   endToEndTrailers,
   type FieldList,
   fieldValue,
+  hopByHopAnd,
   joinedValue,
   listElements,
   listHasToken,
@@ -15,6 +16,7 @@ import {
   singleValue,
   trimBlanks,
   withoutFields,
+  withoutHopByHop,
 } from './fields.ts'
 import type { GateRoute, LastModifiedPolicy } from './gate-route.ts'
 import type { RequestHead } from './message.ts'
@@ -233,7 +235,7 @@ const DIGESTS: NameSet = nameSet(DIGEST_NAMES)
  * The origin's ranges are none of ours, and a signature over what we change (RFC 9421: digests, length, tag) would be
  * taken for a forgery.
  */
-const NOT_OF_CHANGED: NameSet = nameSet([...DIGEST_NAMES, 'accept-ranges', 'signature', 'signature-input'])
+const NOT_OF_CHANGED: NameSet = hopByHopAnd([...DIGEST_NAMES, 'accept-ranges', 'signature', 'signature-input'])
 
 /** Trailers of a changed body: end-to-end, without digests of what the origin sent. */
 export function changedTrailers(trailers: FieldList): string[] {
@@ -245,7 +247,7 @@ export function changedTrailers(trailers: FieldList): string[] {
  * `Vary`, no digests, signatures, ranges or dates of the origin's. Content-Encoding is left to the caller.
  */
 export function changedResponseFields(response: FieldList, route: GateRoute): string[] {
-  const fields = withoutFields(endToEndFields(response), NOT_OF_CHANGED)
+  const fields = withoutHopByHop(response, NOT_OF_CHANGED)
   if (lacksValidators(route)) {
     removeField(fields, 'etag')
     removeField(fields, 'last-modified')
@@ -270,8 +272,9 @@ function lacksValidators({ variesBy, alwaysNew }: GateRoute): boolean {
 }
 
 function changedDate(modified: string, policy: LastModifiedPolicy): string | undefined {
+  if (policy.kind === 'remove') return undefined
   const originMs = Date.parse(modified)
-  if (policy.kind === 'remove' || Number.isNaN(originMs)) return undefined
+  if (Number.isNaN(originMs)) return undefined
   return new Date(Math.max(originMs, wholeSecondAfter(policy.rulesChangedMs))).toUTCString()
 }
 
