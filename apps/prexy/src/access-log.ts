@@ -5,7 +5,8 @@ import type { LogFormat } from './program.ts'
 import { printable, type Styles, stylesFor } from './terminal.ts'
 
 export interface AccessLog {
-  exchange(event: ExchangeEvent): void
+  /** Absent where nothing is logged: then events need not be made. */
+  readonly exchange?: (event: ExchangeEvent) => void
   /** Writes what is still in memory. */
   flush(): void
 }
@@ -16,7 +17,7 @@ const MAX_PENDING_LOG_BYTES = 4 * 1024 * 1024
 export function createAccessLog(format: LogFormat): AccessLog {
   switch (format) {
     case 'off':
-      return { exchange() {}, flush() {} }
+      return { flush() {} }
     case 'json':
       return jsonLog()
     case 'text': {

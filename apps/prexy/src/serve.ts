@@ -148,7 +148,7 @@ export async function startServer(
     ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
     ...(config.forwarded === undefined ? {} : { forwarded: config.forwarded }),
     ...(config.requestId === undefined ? {} : { requestId: config.requestId }),
-    onExchange: (event) => log.exchange(event),
+    ...(log.exchange === undefined ? {} : { onExchange: log.exchange }),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),
   })
 }

@@ -9,6 +9,8 @@ export function requestFieldsOf(variables: readonly string[]): readonly string[]
   })
 }
 
+const NO_VARIABLES: Readonly<Record<string, string>> = {}
+
 /**
  * Values of the variables that a rule set asks for. A head's texts hold one octet per character; in octet mode that is
  * what a template wants, in text mode they are read as UTF-8 where they are that, else as ISO 8859-1.
@@ -19,6 +21,7 @@ export function requestVariables(
   status: number,
   mode: 'text' | 'octet',
 ): Readonly<Record<string, string>> {
+  if (names.length === 0) return NO_VARIABLES
   return Object.fromEntries(
     names.map((name) => {
       const value = valueOf(name, request, status)

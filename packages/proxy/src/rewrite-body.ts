@@ -108,11 +108,10 @@ export class RewriteBody {
     this.#output = output
     this.#init = init
     this.#coded = init.decision.decode === 'identity' ? undefined : []
-    const rewriterInit: RewriterInit = {
-      active: init.decision.active,
-      variables: init.variables,
-      ...(init.mediaType === undefined ? {} : { mediaType: init.mediaType }),
-    }
+    const { active } = init.decision
+    const { variables, mediaType } = init
+    const rewriterInit: RewriterInit =
+      mediaType === undefined ? { active, variables } : { active, variables, mediaType }
     const sink = { write: (piece: Uint8Array): boolean => this.#rewritten(piece) }
     const { integrity } = init
     const isRewritten = typeof integrity === 'function' ? integrity : undefined
@@ -148,8 +147,11 @@ export class RewriteBody {
   }
 
   #stats(): RewriteStats {
+    const { hits } = this.#rewriter
+    const counted: number[] = []
+    for (let rule = 0; rule < hits.length; rule++) counted.push(hits[rule])
     return {
-      hits: Array.from(this.#rewriter.hits),
+      hits: counted,
       overflows: this.#rewriter.overflows,
       peakHeldBytes: this.#peakHeldBytes,
       inBytes: this.#inBytes,
