@@ -1,5 +1,5 @@
 /** Generated rules, and the pages for them: the same for the same definition. */
-import type { BenchRule, BenchRules, EngineDefinition } from './definition.ts'
+import type { BenchRule, BenchRules, EngineDefinition, ProxyPage } from './definition.ts'
 import { htmlPage } from './html-page.ts'
 import { mulberry32 } from './random.ts'
 
@@ -16,15 +16,20 @@ export function rulesOf(rules: BenchRules): readonly BenchRule[] {
 
 /** The page of an engine definition. */
 export function enginePage({ page, rules }: EngineDefinition): Uint8Array {
+  return pageFor(page, rules, page.bytes)
+}
+
+/** A page with needles that are written out, or texts of so many of the rules. */
+export function pageFor(page: ProxyPage, rules: BenchRules, bytes: number): Uint8Array {
   const { needles } = page
-  if (typeof needles !== 'number') return htmlPage({ ...page, needles }, page.bytes)
+  if (typeof needles !== 'number') return htmlPage({ ...page, needles }, bytes)
   const all = rulesOf(rules)
   const chosen = Array.from({ length: needles }, (_, i) => {
     const rule = all[Math.floor((i * all.length) / needles)]
     if (!('text' in rule)) throw new Error('needles that are counted are texts of rules')
     return rule.text
   })
-  return htmlPage({ ...page, needles: chosen }, page.bytes)
+  return htmlPage({ ...page, needles: chosen }, bytes)
 }
 
 /** Literals as a site's list of hosts, product names and paths has them; none begins with another. */

@@ -71,15 +71,46 @@ export interface CompileSubject {
   readonly aim: number
 }
 
-/** Requests through a proxy in front of an origin; what counts is the CPU time of the proxy's processes. */
+/** Requests through proxies in front of an origin; what counts is the CPU time of a proxy's processes. */
 export interface ProxyDefinition extends BaseDefinition {
   readonly model: 'proxy'
-  readonly rules: readonly BenchRule[]
-  readonly page: PageDefinition
-  /** Sizes of the bodies, in bytes. */
+  readonly rules: BenchRules
+  /** `needles`: written out, or so many of the rules' texts, evenly spread. */
+  readonly page: ProxyPage
+  /** Sizes of the bodies, in bytes, before they are compressed. */
   readonly bodies: readonly number[]
+  /** `application/octet-stream` is a type that no rule is for. */
+  readonly type: 'text/html' | 'application/octet-stream'
+  /** `gzip`: the origin sends it and the client gets it, both at the level of prexy's encoder. */
+  readonly coding: 'identity' | 'gzip'
   readonly connections: number
   readonly proxies: readonly ProxyName[]
+  readonly goals: readonly ProxyGoal[]
+}
+
+export type ProxyPage = Omit<PageDefinition, 'needles'> & { readonly needles: readonly string[] | number }
+
+/** `must` and `aim`: how many times the CPU time of `against` the subject may take, in the best runtime. */
+export interface ProxyGoal extends Goal {
+  readonly body: number
+}
+
+/** Very many connections to a proxy. */
+export interface ConnectionsDefinition extends BaseDefinition {
+  readonly model: 'connections'
+  readonly rules: BenchRules
+  readonly page: ProxyPage
+  /** Size of the body, in bytes. */
+  readonly body: number
+  readonly connections: number
+  /**
+   * Connections that make requests while the others are idle. 0: what an idle one takes is measured, from a fifth of the
+   * connections to all of them.
+   */
+  readonly active: number
+  readonly proxies: readonly ProxyName[]
+  /** Most kilobytes per idle connection, in the best runtime. */
+  readonly goals: readonly { readonly subject: ProxyName; readonly must: number; readonly aim: number }[]
 }
 
 /** What MessagePack codecs are given; generated, the same bytes every time. */
@@ -115,7 +146,13 @@ export interface SigmaSubject {
   readonly rules: number
 }
 
-export type Definition = EngineDefinition | CompileDefinition | ProxyDefinition | MsgpackDefinition | SigmaDefinition
+export type Definition =
+  | EngineDefinition
+  | CompileDefinition
+  | ProxyDefinition
+  | ConnectionsDefinition
+  | MsgpackDefinition
+  | SigmaDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -137,7 +174,19 @@ export type EngineName = (typeof ENGINES)[number]
 export const EVALUATORS = ['prexy', 'one by one'] as const
 export type EvaluatorName = (typeof EVALUATORS)[number]
 
-export const PROXIES = ['nginx-pass', 'nginx-sub-filter', 'prexy'] as const
+/**
+ * `relay` and `relay-native` only pass octets on: the floor of a runtime, by node:net and by Bun's own API.
+ * `nginx-gunzip-sub-filter` decompresses in one server, replaces and compresses in another of the same process, because
+ * its filter does not decompress for a client that takes gzip.
+ */
+export const PROXIES = [
+  'nginx-pass',
+  'nginx-sub-filter',
+  'nginx-gunzip-sub-filter',
+  'prexy',
+  'relay',
+  'relay-native',
+] as const
 export type ProxyName = (typeof PROXIES)[number]
 
 /** `node` is whichever Node runs the bench. */
@@ -148,7 +197,8 @@ const BASE_FIELDS = ['name', 'model', 'what', 'runtimes', 'samples', 'secondsPer
 const MODEL_FIELDS = {
   engine: ['page', 'rules', 'expectedMatches', 'subjects', 'goals'],
   compile: ['subjects'],
-  proxy: ['page', 'rules', 'bodies', 'connections', 'proxies'],
+  proxy: ['page', 'rules', 'bodies', 'type', 'coding', 'connections', 'proxies', 'goals'],
+  connections: ['page', 'rules', 'body', 'connections', 'active', 'proxies', 'goals'],
   msgpack: ['task', 'document', 'codecs'],
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
@@ -190,6 +240,14 @@ export function parseDefinition(text: string): Definition {
       break
     }
     case 'proxy':
+      requireKnown(value.name, value.proxies, PROXIES)
+      requireKnown(
+        value.name,
+        value.goals.flatMap(({ subject, against }) => [subject, against]),
+        value.proxies,
+      )
+      break
+    case 'connections':
       requireKnown(value.name, value.proxies, PROXIES)
       break
     case 'msgpack':

@@ -1,14 +1,15 @@
 /** Figures against what they must and should be. */
 import type { Definition } from './definition.ts'
 import { ratioName } from './engine-bench.ts'
+import { proxyRatioName } from './proxy-bench.ts'
 import type { Result } from './record.ts'
 
 interface Row {
   readonly subject: string
   readonly must: number
   readonly aim: number
-  /** More is better: a ratio; otherwise a time. */
-  readonly isRatio: boolean
+  /** `x`: more is better. Of everything else less is. */
+  readonly unit: 'x' | ' ms' | 'x the time' | ' KB'
 }
 
 /** "must" holds for the best runtime, and no runtime may be below this share of it. */
@@ -21,11 +22,11 @@ export function goalTable(definition: Definition, results: readonly Result[]): s
   const runtimes = [...new Set(results.map(({ runtime }) => runtime))]
   const lines = [['goal', ...runtimes, 'must', 'aim', '']]
   for (const row of rows) {
-    const show = (value: number): string => (row.isRatio ? `${value.toFixed(2)}x` : `${value.toFixed(1)} ms`)
+    const show = (value: number): string => `${value.toFixed(row.unit.startsWith('x') ? 2 : 1)}${row.unit}`
     const medians = runtimes.map((runtime) =>
       median(results.filter((each) => each.subject === row.subject && each.runtime === runtime)),
     )
-    const limits = [`${row.must}${row.isRatio ? 'x' : ' ms'}`, `${row.aim}${row.isRatio ? 'x' : ' ms'}`]
+    const limits = [`${row.must}${row.unit}`, `${row.aim}${row.unit}`]
     const shown = medians.map((value) => (value === undefined ? '-' : show(value)))
     lines.push([
       row.subject,
@@ -45,15 +46,24 @@ export function goalTable(definition: Definition, results: readonly Result[]): s
 }
 
 function rowsOf(definition: Definition): Row[] {
-  if (definition.model === 'engine' || definition.model === 'sigma') {
-    return definition.goals.map((goal) => ({ ...goal, subject: ratioName(goal), isRatio: true }))
+  switch (definition.model) {
+    case 'engine':
+    case 'sigma':
+      return definition.goals.map((goal) => ({ ...goal, subject: ratioName(goal), unit: 'x' }))
+    case 'compile':
+      return definition.subjects.map(({ name, must, aim }) => ({ subject: name, must, aim, unit: ' ms' }))
+    case 'proxy':
+      return definition.goals.map((goal) => ({ ...goal, subject: proxyRatioName(goal), unit: 'x the time' }))
+    case 'connections':
+      return definition.goals.map((goal) => ({ ...goal, unit: ' KB' }))
+    case 'msgpack':
+      return []
   }
-  if (definition.model !== 'compile') return []
-  return definition.subjects.map(({ name, must, aim }) => ({ subject: name, must, aim, isRatio: false }))
 }
 
-function verdict({ must, aim, isRatio }: Row, medians: readonly number[]): string {
+function verdict({ must, aim, unit }: Row, medians: readonly number[]): string {
   if (medians.length === 0) return 'not measured'
+  const isRatio = unit === 'x'
   const best = isRatio ? Math.max(...medians) : Math.min(...medians)
   const worst = isRatio ? Math.min(...medians) : Math.max(...medians)
   const reaches = (value: number, limit: number): boolean => (isRatio ? value >= limit : value <= limit)

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { runCompileBench } from './compile-bench.ts'
+import { runConnectionsBench } from './connections-bench.ts'
 import { readDefinitions, RUNTIMES, type Definition } from './definition.ts'
 import { runEngineBench } from './engine-bench.ts'
 import { goalTable } from './goals.ts'
@@ -94,7 +95,9 @@ async function measure(
     case 'compile':
       return runCompileBench(DEFINITIONS, definition, runtimes)
     case 'proxy':
-      return runProxyBench(ROOT, definition, runtimes)
+      return await runProxyBench(ROOT, definition, runtimes)
+    case 'connections':
+      return await runConnectionsBench(ROOT, definition, runtimes)
     case 'msgpack':
       return runMsgpackBench(ROOT, definition, runtimes, data)
     case 'sigma':

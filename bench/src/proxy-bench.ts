@@ -1,223 +1,114 @@
 /**
- * Proxies in front of one origin: what a request costs the proxy, in CPU time. The proxy has core 0; origin (nginx) and
- * load (wrk) share core 1. Each sample starts the proxy anew, sees that its answers are right, warms up, and measures.
+ * Proxies in front of one origin: what a request costs the proxy, in CPU time. All proxies are up at the same time and
+ * share core 0; origin (nginx) and load (wrk) share core 1. Each is warmed up once; then they take turns.
  */
-import { chmodSync, mkdtempSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { BenchRule, ProxyDefinition, ProxyName } from './definition.ts'
-import { htmlPage } from './html-page.ts'
-import { findProgram, runPinned, startPinned, stop, type Runtime } from './programs.ts'
+import type { ProxyDefinition, ProxyGoal } from './definition.ts'
+import { runPinned, type Runtime } from './programs.ts'
+import {
+  cpuSeconds,
+  pagePath,
+  requestFields,
+  type RunningServer,
+  runtimesOf,
+  type Setup,
+  startOrigin,
+  startServer,
+} from './proxy-setup.ts'
 import { currentLoad, type Result } from './record.ts'
 
-const WARM_UP_SECONDS = 1
-const START_DEADLINE_MS = 10_000
-/** The unit of /proc/PID/stat on every Linux that Node runs on. */
-const TICKS_PER_SECOND = 100
+/**
+ * A server is warm after so many requests, or as many octets; a JIT compiles the last of what a request needs after some
+ * ten thousand. Neither takes longer than `MAX_WARM_UP_SECONDS`.
+ */
+const WARM_UP_REQUESTS = 25_000
+const WARM_UP_BYTES = 500_000_000
+const MAX_WARM_UP_SECONDS = 20
 
 export async function runProxyBench(
   root: string,
   definition: ProxyDefinition,
   runtimes: readonly Runtime[],
 ): Promise<Result[]> {
-  const missing = ['nginx', 'wrk'].filter((name) => findProgram(name) === undefined)
-  if (missing.length > 0) {
-    process.stdout.write(`bench: ${definition.name} did not run: ${missing.join(' and ')} not found through PATH\n`)
-    return []
-  }
-  const folder = mkdtempSync(join(tmpdir(), 'prexy-bench-'))
-  // Workers of an nginx that root started run as another user.
-  chmodSync(folder, 0o755)
-  const originPort = await freePort()
-  writeOrigin(folder, definition, originPort)
-  const origin = startPinned(1, 'nginx', ['-p', folder, '-c', 'origin.conf', '-e', 'stderr'])
+  const setup = await startOrigin(definition, ['wrk'])
+  if (setup === undefined) return []
   const results: Result[] = []
+  const servers: RunningServer[] = []
   try {
-    await listening(originPort)
-    for (let round = 1; round <= definition.samples; round++) {
-      for (const bytes of definition.bodies) {
-        process.stdout.write(`bench: round ${round} of ${definition.samples}, ${bytes} bytes\n`)
-        for (const proxy of definition.proxies) {
-          for (const runtime of proxy === 'prexy' ? runtimes : [undefined]) {
-            results.push(await sample(root, folder, definition, originPort, bytes, proxy, runtime))
-          }
-        }
+    for (const proxy of definition.proxies) {
+      for (const runtime of runtimesOf(proxy, runtimes)) servers.push(await startServer(root, setup, proxy, runtime))
+    }
+    for (const bytes of definition.bodies) {
+      for (const server of servers) warmUp(setup, definition, server, bytes)
+      for (let round = 1; round <= definition.samples; round++) {
+        process.stdout.write(`bench: ${bytes} bytes, round ${round} of ${definition.samples}\n`)
+        results.push(...roundOf(setup, definition, servers, bytes))
       }
     }
   } finally {
-    await stop(origin)
-    rmSync(folder, { recursive: true })
+    for (const server of servers) await server.close()
+    await setup.close()
   }
   return results
 }
 
-async function sample(
-  root: string,
-  folder: string,
+export function proxyRatioName({ subject, against, body }: ProxyGoal): string {
+  return `${subject} / ${against} ${body} B`
+}
+
+/** Every server once, and the ratios of the goals: the two sides of one ran within seconds of each other. */
+function roundOf(
+  setup: Setup,
   definition: ProxyDefinition,
-  originPort: number,
+  servers: readonly RunningServer[],
   bytes: number,
-  proxy: ProxyName,
-  runtime: Runtime | undefined,
-): Promise<Result> {
-  const port = await freePort()
-  const load = currentLoad()
-  const [command, args] =
-    runtime === undefined
-      ? ['nginx', nginxArgs(folder, definition, originPort, port, proxy)]
-      : [runtime.command, prexyArgs(root, definition, originPort, port)]
-  const server = startPinned(0, command, args)
-  try {
-    await listening(port)
-    const url = `http://127.0.0.1:${port}/${bytes}.html`
-    await requireRight(url, definition, bytes, proxy)
-    requests(url, definition.connections, WARM_UP_SECONDS)
-    const { pid } = server
-    if (pid === undefined) throw new Error(`${command} did not start`)
-    const before = cpuSeconds(pid)
-    const count = requests(url, definition.connections, definition.secondsPerSample)
-    const value = ((cpuSeconds(pid) - before) / count) * 1_000_000
-    const name = runtime === undefined ? 'C' : `${runtime.name} ${runtime.version}`
-    return { subject: `${proxy} ${bytes} B`, runtime: name, value, unit: 'us/request', load }
-  } finally {
-    await stop(server)
+): Result[] {
+  const measured = servers.map((server) => {
+    const load = currentLoad()
+    const before = cpuSeconds(server.pid)
+    const count = requests(setup, definition, server, bytes, definition.secondsPerSample)
+    return { server, load, value: ((cpuSeconds(server.pid) - before) / count) * 1_000_000 }
+  })
+  const results: Result[] = measured.map(({ server: { name, runtime }, load, value }) => ({
+    subject: `${name} ${bytes} B`,
+    runtime,
+    value,
+    unit: 'us/request',
+    load,
+  }))
+  for (const goal of definition.goals) {
+    if (goal.body !== bytes) continue
+    const against = measured.find(({ server }) => server.name === goal.against)
+    if (against === undefined) continue
+    for (const { server, load, value } of measured) {
+      if (server.name !== goal.subject) continue
+      const { runtime } = server
+      results.push({ subject: proxyRatioName(goal), runtime, value: value / against.value, unit: 'x', load })
+    }
   }
+  return results
 }
 
-/** A proxy that answers wrongly is not measured. */
-async function requireRight(url: string, definition: ProxyDefinition, bytes: number, proxy: ProxyName): Promise<void> {
-  const response = await fetch(url, { headers: { 'accept-encoding': 'identity' } })
-  const got = Buffer.from(await response.arrayBuffer()).toString('latin1')
-  let expected = Buffer.from(htmlPage(definition.page, bytes)).toString('latin1')
-  if (proxy !== 'nginx-pass') {
-    for (const rule of definition.rules) expected = expected.replaceAll(literal(rule), rule.with)
+function warmUp(setup: Setup, definition: ProxyDefinition, server: RunningServer, bytes: number): void {
+  const enough = Math.min(WARM_UP_REQUESTS, WARM_UP_BYTES / bytes)
+  let count = 0
+  for (let seconds = 0; count < enough && seconds < MAX_WARM_UP_SECONDS; seconds++) {
+    count += requests(setup, definition, server, bytes, 1)
   }
-  if (response.status !== 200 || got !== expected) {
-    throw new Error(
-      `${proxy} answers ${url} wrongly: status ${response.status}, ${got.length} of ${expected.length} bytes`,
-    )
-  }
-}
-
-function literal(rule: BenchRule): string {
-  if ('text' in rule) return rule.text
-  throw new Error('the rules of a proxy definition are literals, because sub_filter knows no others')
 }
 
 /** Requests that wrk made in so many seconds. Throws when one of them failed. */
-function requests(url: string, connections: number, seconds: number): number {
-  const output = runPinned(1, 'wrk', ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', url])
+function requests(
+  setup: Setup,
+  definition: ProxyDefinition,
+  { port }: RunningServer,
+  bytes: number,
+  seconds: number,
+): number {
+  const url = `http://127.0.0.1:${port}${pagePath(setup.definition, bytes)}`
+  const fields = requestFields(setup.definition).flatMap((line) => ['-H', line])
+  const options = ['-t1', `-c${definition.connections}`, `-d${seconds}s`, '--timeout', '10s', ...fields]
+  const output = runPinned(1, 'wrk', [...options, url])
   const count = Number(/(\d+) requests in/.exec(output)?.[1] ?? 0)
   if (count === 0 || /Non-2xx|Socket errors/.test(output)) throw new Error(`the load did not go through:\n${output}`)
   return count
-}
-
-/** User and system time of a process and its children, so far. */
-function cpuSeconds(pid: number): number {
-  let ticks = 0
-  const open = [String(pid)]
-  for (let id = open.pop(); id !== undefined; id = open.pop()) {
-    const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
-    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
-    ticks += Number(fields[11]) + Number(fields[12])
-    for (const task of readdirSync(`/proc/${id}/task`)) {
-      open.push(...readFileSync(`/proc/${id}/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
-    }
-  }
-  return ticks / TICKS_PER_SECOND
-}
-
-function writeOrigin(folder: string, definition: ProxyDefinition, port: number): void {
-  mkdirSync(join(folder, 'pages'))
-  for (const bytes of definition.bodies) {
-    writeFileSync(join(folder, 'pages', `${bytes}.html`), htmlPage(definition.page, bytes))
-  }
-  const server = `server { listen 127.0.0.1:${port}; root ${folder}/pages; }`
-  writeFileSync(join(folder, 'origin.conf'), nginxConfig('origin', server))
-}
-
-function nginxArgs(
-  folder: string,
-  definition: ProxyDefinition,
-  originPort: number,
-  port: number,
-  proxy: ProxyName,
-): string[] {
-  const filters =
-    proxy === 'nginx-pass'
-      ? []
-      : ['sub_filter_once off;', ...definition.rules.map((rule) => `sub_filter '${literal(rule)}' '${rule.with}';`)]
-  const server = `
-    upstream origin { server 127.0.0.1:${originPort}; keepalive 32; keepalive_requests 100000000; }
-    server {
-      listen 127.0.0.1:${port};
-      location / {
-        proxy_pass http://origin;
-        proxy_http_version 1.1;
-        proxy_set_header Connection '';
-        ${filters.join('\n        ')}
-      }
-    }`
-  writeFileSync(join(folder, `${proxy}.conf`), nginxConfig(proxy, server))
-  return ['-p', folder, '-c', `${proxy}.conf`, '-e', 'stderr']
-}
-
-function nginxConfig(name: string, server: string): string {
-  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${name}-${kind};`)
-  return `
-daemon off;
-worker_processes 1;
-pid ${name}.pid;
-error_log stderr error;
-events { worker_connections 512; }
-http {
-  access_log off;
-  sendfile on;
-  tcp_nopush on;
-  keepalive_requests 100000000;
-  open_file_cache max=100;
-  types { text/html html; }
-  ${paths.join(' ')}
-  ${server}
-}
-`
-}
-
-function prexyArgs(root: string, definition: ProxyDefinition, originPort: number, port: number): string[] {
-  const rules = definition.rules.flatMap((rule) => ['--text', literal(rule), '--with', rule.with])
-  const entry = join(root, 'apps/prexy/bin/prexy.mjs')
-  return [entry, `http://127.0.0.1:${originPort}`, '--listen', `127.0.0.1:${port}`, '--log', 'off', ...rules]
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
-    const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() => {
-        if (typeof address === 'object' && address !== null) resolve(address.port)
-      })
-    })
-  })
-}
-
-async function listening(port: number): Promise<void> {
-  for (const until = performance.now() + START_DEADLINE_MS; performance.now() < until; ) {
-    if (await accepts(port)) return
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
-  throw new Error(`nothing listens on port ${port} after ${START_DEADLINE_MS} ms`)
-}
-
-function accepts(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, '127.0.0.1')
-    socket.once('connect', () => {
-      socket.destroy()
-      resolve(true)
-    })
-    socket.once('error', () => resolve(false))
-  })
 }

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { describe, expect, test } from 'vitest'
-import { enginePage, rulesOf } from '../src/bench-rules.ts'
+import { enginePage, pageFor, rulesOf } from '../src/bench-rules.ts'
 import { type BenchRule, type EngineDefinition, parseDefinition, readDefinitions } from '../src/definition.ts'
 import { compileDfaReplacer } from '../src/dfa-loop.ts'
 import { goalTable } from '../src/goals.ts'
@@ -22,7 +22,7 @@ test('every definition is read', () => {
 })
 
 test.each([
-  ['{"name": "x"}', 'a definition has a "model": engine, compile, proxy, msgpack, sigma'],
+  ['{"name": "x"}', 'a definition has a "model": engine, compile, proxy, connections, msgpack, sigma'],
   ['{"name": "x", "model": "engine"}', 'x: "what" is missing'],
 ])('%s is refused', (text, message) => {
   expect(() => parseDefinition(text)).toThrow(message)
@@ -63,7 +63,12 @@ const replacing = [
   }),
   ...proxies.map(({ name, rules, page }) => {
     const bytes = 102_400
-    return { name, rules, page: htmlPage(page, bytes), expectedMatches: Math.floor(bytes / 180) }
+    return {
+      name,
+      rules: rulesOf(rules),
+      page: pageFor(page, rules, bytes),
+      expectedMatches: Math.floor(bytes / 180),
+    }
   }),
 ]
 

@@ -1,0 +1,325 @@
+/** An origin (nginx) and the proxies in front of it, each in a process of its own. */
+import type { ChildProcess } from 'node:child_process'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { gunzipSync, gzipSync } from 'node:zlib'
+import { pageFor, rulesOf } from './bench-rules.ts'
+import type { BenchRule, ConnectionsDefinition, ProxyDefinition, ProxyName } from './definition.ts'
+import { findProgram, startPinned, stop, type Runtime } from './programs.ts'
+
+const RELAY = fileURLToPath(new URL('./relay.js', import.meta.url))
+const START_DEADLINE_MS = 10_000
+/** The unit of /proc/PID/stat on every Linux that Node runs on. */
+const TICKS_PER_SECOND = 100
+/** That of prexy's encoder, see `ENCODER_LEVELS` in packages/net. */
+const GZIP_LEVEL = 4
+
+export type SetupDefinition = (
+  | Pick<ProxyDefinition, 'bodies' | 'type' | 'coding'>
+  | Pick<ConnectionsDefinition, 'body'>
+) &
+  Pick<ProxyDefinition, 'name' | 'rules' | 'page'>
+
+/** A folder with everything that the servers of one bench need, and the origin, which runs. */
+export interface Setup {
+  readonly definition: SetupDefinition
+  readonly folder: string
+  readonly originPort: number
+  close(): Promise<void>
+}
+
+export interface RunningServer {
+  readonly name: ProxyName
+  /** `node v24.22.3`; `C` for nginx. */
+  readonly runtime: string
+  readonly pid: number
+  readonly port: number
+  close(): Promise<void>
+}
+
+/** Undefined, with a line that says why, where a program is missing. */
+export async function startOrigin(definition: SetupDefinition, needed: readonly string[]): Promise<Setup | undefined> {
+  const missing = ['nginx', ...needed].filter((name) => findProgram(name) === undefined)
+  if (missing.length > 0) {
+    process.stdout.write(`bench: ${definition.name} did not run: ${missing.join(' and ')} not found through PATH\n`)
+    return undefined
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'prexy-bench-'))
+  // Workers of an nginx that root started run as another user.
+  chmodSync(folder, 0o755)
+  mkdirSync(join(folder, 'pages'))
+  const originPort = await freePort()
+  const compressed = codingOf(definition) === 'gzip'
+  for (const bytes of bodiesOf(definition)) {
+    const page = pageFor(definition.page, definition.rules, bytes)
+    const file = join(folder, 'pages', fileName(definition, bytes))
+    writeFileSync(file, page)
+    if (compressed) writeFileSync(`${file}.gz`, gzipSync(page, { level: GZIP_LEVEL }))
+  }
+  const server = `server {
+    listen 127.0.0.1:${originPort} backlog=4096;
+    root ${folder}/pages;
+    default_type application/octet-stream;
+    ${compressed ? 'gzip_static always;' : ''}
+  }`
+  writeFileSync(join(folder, 'origin.conf'), nginxConfig('origin', server))
+  const origin = startPinned(1, 'nginx', ['-p', folder, '-c', 'origin.conf', '-e', 'stderr'])
+  await listening(originPort)
+  return {
+    definition,
+    folder,
+    originPort,
+    async close() {
+      await stop(origin)
+      rmSync(folder, { recursive: true })
+    },
+  }
+}
+
+/** Starts a proxy on core 0 and sees that its answers are right. `runtime` is undefined for nginx. */
+export async function startServer(
+  root: string,
+  setup: Setup,
+  name: ProxyName,
+  runtime: Runtime | undefined,
+): Promise<RunningServer> {
+  const port = await freePort()
+  const [command, args] =
+    runtime === undefined
+      ? ['nginx', nginxArgs(setup, port, name)]
+      : [runtime.command, scriptArgs(root, setup, port, name)]
+  const child: ChildProcess = startPinned(0, command, args)
+  const { pid } = child
+  if (pid === undefined) throw new Error(`${command} did not start`)
+  try {
+    await listening(port)
+    for (const bytes of bodiesOf(setup.definition)) await requireRight(setup.definition, port, bytes, name)
+  } catch (error) {
+    await stop(child)
+    throw error
+  }
+  return {
+    name,
+    runtime: runtime === undefined ? 'C' : `${runtime.name} ${runtime.version}`,
+    pid,
+    port,
+    close: () => stop(child),
+  }
+}
+
+/** The runtimes that a proxy runs under: none but itself for nginx, and Bun alone for what only Bun has. */
+export function runtimesOf(proxy: ProxyName, runtimes: readonly Runtime[]): readonly (Runtime | undefined)[] {
+  if (proxy.startsWith('nginx-')) return [undefined]
+  return proxy === 'relay-native' ? runtimes.filter(({ name }) => name === 'bun') : runtimes
+}
+
+export function pagePath(definition: SetupDefinition, bytes: number): string {
+  return `/${fileName(definition, bytes)}`
+}
+
+/** Header lines that the load sends. */
+export function requestFields(definition: SetupDefinition): readonly string[] {
+  return codingOf(definition) === 'gzip' ? ['Accept-Encoding: gzip'] : []
+}
+
+/** User and system time of a process and its children, so far. */
+export function cpuSeconds(pid: number): number {
+  let ticks = 0
+  for (const id of familyOf(pid)) {
+    const stat = readFileSync(`/proc/${id}/stat`, 'utf8')
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    ticks += Number(fields[11]) + Number(fields[12])
+  }
+  return ticks / TICKS_PER_SECOND
+}
+
+/** Resident memory of a process and its children that is not of files. Unit: bytes. */
+export function residentBytes(pid: number): number {
+  let kilobytes = 0
+  for (const id of familyOf(pid)) {
+    kilobytes += Number(/^RssAnon:\s+(\d+) kB/m.exec(readFileSync(`/proc/${id}/status`, 'utf8'))?.[1] ?? 0)
+  }
+  return kilobytes * 1_024
+}
+
+function familyOf(pid: number): readonly string[] {
+  const family = [String(pid)]
+  for (const id of family) {
+    for (const task of readdirSync(`/proc/${id}/task`)) {
+      family.push(...readFileSync(`/proc/${id}/task/${task}/children`, 'utf8').split(' ').filter(Boolean))
+    }
+  }
+  return family
+}
+
+function bodiesOf(definition: SetupDefinition): readonly number[] {
+  return 'bodies' in definition ? definition.bodies : [definition.body]
+}
+
+function codingOf(definition: SetupDefinition): ProxyDefinition['coding'] {
+  return 'coding' in definition ? definition.coding : 'identity'
+}
+
+function isText(definition: SetupDefinition): boolean {
+  return !('type' in definition) || definition.type === 'text/html'
+}
+
+function fileName(definition: SetupDefinition, bytes: number): string {
+  return `${bytes}.${isText(definition) ? 'html' : 'data'}`
+}
+
+/** A proxy that answers wrongly is not measured. */
+async function requireRight(definition: SetupDefinition, port: number, bytes: number, name: ProxyName): Promise<void> {
+  const path = pagePath(definition, bytes)
+  const compressed = codingOf(definition) === 'gzip'
+  const answer = await ask(port, path, compressed)
+  const body = compressed ? gunzipSync(answer.body) : answer.body
+  let expected = Buffer.from(pageFor(definition.page, definition.rules, bytes)).toString('latin1')
+  const replaces = name === 'prexy' || name === 'nginx-sub-filter' || name === 'nginx-gunzip-sub-filter'
+  if (replaces && isText(definition)) {
+    for (const rule of rulesOf(definition.rules)) expected = expected.replaceAll(literal(rule), rule.with)
+  }
+  const coded = answer.coding === (compressed ? 'gzip' : undefined)
+  if (answer.status === 200 && coded && body.toString('latin1') === expected) return
+  const what = `status ${answer.status}, coding ${answer.coding}, ${body.length} of ${expected.length} bytes`
+  throw new Error(`${name} answers ${path} wrongly: ${what}`)
+}
+
+function ask(
+  port: number,
+  path: string,
+  compressed: boolean,
+): Promise<{ status: number | undefined; coding: string | undefined; body: Buffer }> {
+  return new Promise((resolve, reject) => {
+    const headers = { 'Accept-Encoding': compressed ? 'gzip' : 'identity' }
+    const request = get({ host: '127.0.0.1', port, path, headers, agent: false }, (response) => {
+      const pieces: Buffer[] = []
+      response.on('data', (piece: Buffer) => pieces.push(piece))
+      response.on('error', reject)
+      response.on('end', () => {
+        const { statusCode: status } = response
+        resolve({ status, coding: response.headers['content-encoding'], body: Buffer.concat(pieces) })
+      })
+    })
+    request.on('error', reject)
+  })
+}
+
+function literal(rule: BenchRule): string {
+  if ('text' in rule) return rule.text
+  throw new Error('the rules of a proxy definition are literals, because sub_filter knows no others')
+}
+
+function nginxArgs({ definition, folder, originPort }: Setup, port: number, name: ProxyName): string[] {
+  const filters =
+    name === 'nginx-pass'
+      ? ''
+      : rulesOf(definition.rules)
+          .map((rule) => `sub_filter '${literal(rule)}' '${rule.with}';`)
+          .concat('sub_filter_once off;')
+          .join('\n        ')
+  const pass = (upstream: string): string => `proxy_pass http://${upstream};
+        proxy_http_version 1.1;
+        proxy_set_header Connection '';`
+  const compresses = `gzip on;
+        gzip_comp_level ${GZIP_LEVEL};
+        gzip_min_length 0;`
+  const plain = `
+    server {
+      listen 127.0.0.1:${port} backlog=4096;
+      location / {
+        ${pass('origin')}
+        ${filters}
+      }
+    }`
+  const gunzip = `
+    upstream inner { server unix:${folder}/inner.sock; keepalive 32; keepalive_requests 100000000; }
+    server {
+      listen unix:${folder}/inner.sock;
+      gunzip on;
+      location / {
+        ${pass('origin')}
+        proxy_set_header Accept-Encoding gzip;
+      }
+    }
+    server {
+      listen 127.0.0.1:${port};
+      location / {
+        ${pass('inner')}
+        proxy_set_header Accept-Encoding '';
+        ${compresses}
+        ${filters}
+      }
+    }`
+  const servers = `
+    upstream origin { server 127.0.0.1:${originPort}; keepalive 128; keepalive_requests 100000000; }
+    ${name === 'nginx-gunzip-sub-filter' ? gunzip : plain}`
+  writeFileSync(join(folder, `${name}.conf`), nginxConfig(name, servers))
+  return ['-p', folder, '-c', `${name}.conf`, '-e', 'stderr']
+}
+
+function nginxConfig(name: string, servers: string): string {
+  const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${name}-${kind};`)
+  return `
+daemon off;
+worker_processes 1;
+pid ${name}.pid;
+error_log stderr error;
+worker_rlimit_nofile 20000;
+events { worker_connections 19000; }
+http {
+  access_log off;
+  sendfile on;
+  tcp_nopush on;
+  keepalive_timeout 600s;
+  keepalive_requests 100000000;
+  open_file_cache max=100;
+  types { text/html html; }
+  ${paths.join(' ')}
+  ${servers}
+}
+`
+}
+
+function scriptArgs(root: string, { definition, originPort }: Setup, port: number, name: ProxyName): string[] {
+  if (name !== 'prexy') return [RELAY, String(originPort), String(port), ...(name === 'relay-native' ? ['native'] : [])]
+  const rules = rulesOf(definition.rules).flatMap((rule) => ['--text', literal(rule), '--with', rule.with])
+  const entry = join(root, 'apps/prexy/bin/prexy.mjs')
+  return [entry, `http://127.0.0.1:${originPort}`, '--listen', `127.0.0.1:${port}`, '--log', 'off', ...rules]
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer()
+    server.once('error', reject)
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => {
+        if (typeof address === 'object' && address !== null) resolve(address.port)
+      })
+    })
+  })
+}
+
+async function listening(port: number): Promise<void> {
+  for (const until = performance.now() + START_DEADLINE_MS; performance.now() < until; ) {
+    if (await accepts(port)) return
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+  throw new Error(`nothing listens on port ${port} after ${START_DEADLINE_MS} ms`)
+}
+
+function accepts(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}
