@@ -57,6 +57,18 @@ export interface EngineSubject {
   readonly rules?: BenchRules
 }
 
+/** The rule sets of the adversarial corpus, each over its own body, against the plain loop over an ordinary page. */
+export interface CorpusDefinition extends BaseDefinition {
+  readonly model: 'corpus'
+  /** Of each body. */
+  readonly bytes: number
+  /** The definition whose `dfa-loop` over its own page is the measure. */
+  readonly ordinary: string
+  /** Times the plain loop's speed, for the slowest of the corpus. */
+  readonly must: number
+  readonly aim: number
+}
+
 /** What it costs until a rule set can run, each time in a fresh process. */
 export interface CompileDefinition extends BaseDefinition {
   readonly model: 'compile'
@@ -148,6 +160,7 @@ export interface SigmaSubject {
 
 export type Definition =
   | EngineDefinition
+  | CorpusDefinition
   | CompileDefinition
   | ProxyDefinition
   | ConnectionsDefinition
@@ -196,6 +209,7 @@ export type RuntimeName = (typeof RUNTIMES)[number]
 const BASE_FIELDS = ['name', 'model', 'what', 'runtimes', 'samples', 'secondsPerSample']
 const MODEL_FIELDS = {
   engine: ['page', 'rules', 'expectedMatches', 'subjects', 'goals'],
+  corpus: ['bytes', 'ordinary', 'must', 'aim'],
   compile: ['subjects'],
   proxy: ['page', 'rules', 'bodies', 'type', 'coding', 'connections', 'proxies', 'goals'],
   connections: ['page', 'rules', 'body', 'connections', 'active', 'proxies', 'goals'],
@@ -262,6 +276,7 @@ export function parseDefinition(text: string): Definition {
       requireKnown(value.name, ends, names)
       break
     }
+    case 'corpus':
     case 'compile':
   }
   return value

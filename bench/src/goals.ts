@@ -1,4 +1,5 @@
 /** Figures against what they must and should be. */
+import { SLOWEST } from './corpus-bench.ts'
 import type { Definition } from './definition.ts'
 import { ratioName } from './engine-bench.ts'
 import { proxyRatioName } from './proxy-bench.ts'
@@ -50,6 +51,8 @@ function rowsOf(definition: Definition): Row[] {
     case 'engine':
     case 'sigma':
       return definition.goals.map((goal) => ({ ...goal, subject: ratioName(goal), unit: 'x' }))
+    case 'corpus':
+      return [{ ...definition, subject: SLOWEST, unit: 'x' }]
     case 'compile':
       return definition.subjects.map(({ name, must, aim }) => ({ subject: name, must, aim, unit: ' ms' }))
     case 'proxy':

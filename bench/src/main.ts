@@ -7,6 +7,7 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { runCompileBench } from './compile-bench.ts'
 import { runConnectionsBench } from './connections-bench.ts'
+import { runCorpusBench } from './corpus-bench.ts'
 import { readDefinitions, RUNTIMES, type Definition } from './definition.ts'
 import { runEngineBench } from './engine-bench.ts'
 import { goalTable } from './goals.ts'
@@ -92,6 +93,8 @@ async function measure(
   switch (definition.model) {
     case 'engine':
       return runEngineBench(ROOT, DEFINITIONS, definition, runtimes)
+    case 'corpus':
+      return runCorpusBench(DEFINITIONS, definition, runtimes)
     case 'compile':
       return runCompileBench(DEFINITIONS, definition, runtimes)
     case 'proxy':

@@ -27,7 +27,7 @@ export function appendRecord(folder: string, definition: string, results: readon
   mkdirSync(folder, { recursive: true })
   if (!existsSync(path)) writeFileSync(path, HEADER)
   for (const { subject, runtime, value, unit, load } of results) {
-    const fields = [time, definition, subject, runtime, value.toFixed(1), unit, load.toFixed(2), describeMachine()]
+    const fields = [time, definition, subject, runtime, figure(value), unit, load.toFixed(2), describeMachine()]
     appendFileSync(path, `${fields.join(',')}\n`)
   }
   return path
@@ -36,6 +36,11 @@ export function appendRecord(folder: string, definition: string, results: readon
 export function describeMachine(): string {
   const all = cpus()
   return `${all[0].model.replaceAll(',', ' ')} x${all.length} Linux ${release()}`
+}
+
+/** A tenth where that is little, three digits otherwise. */
+function figure(value: number): string {
+  return Math.abs(value) < 10 ? value.toPrecision(3) : value.toFixed(1)
 }
 
 /** One line per subject and runtime, samples reduced to their median, least and most. */
@@ -49,7 +54,7 @@ export function summarize(results: readonly Result[]): string {
     const values = group.map(({ value }) => value).sort((a, b) => a - b)
     const [low, high] = [values[0], values[values.length - 1]]
     const median = (values[(values.length - 1) >> 1] + values[values.length >> 1]) / 2
-    return `${key} ${median.toFixed(1).padStart(9)} ${group[0].unit}   (${low.toFixed(1)} to ${high.toFixed(1)}, ${values.length} samples)`
+    return `${key} ${figure(median).padStart(9)} ${group[0].unit}   (${figure(low)} to ${figure(high)}, ${values.length} samples)`
   })
   return `${lines.join('\n')}\n`
 }

@@ -22,7 +22,7 @@ test('every definition is read', () => {
 })
 
 test.each([
-  ['{"name": "x"}', 'a definition has a "model": engine, compile, proxy, connections, msgpack, sigma'],
+  ['{"name": "x"}', 'a definition has a "model": engine, corpus, compile, proxy, connections, msgpack, sigma'],
   ['{"name": "x", "model": "engine"}', 'x: "what" is missing'],
 ])('%s is refused', (text, message) => {
   expect(() => parseDefinition(text)).toThrow(message)
@@ -135,7 +135,7 @@ describe('goals', () => {
 test('the summary gives median, least and most', () => {
   const sample = { subject: 'prexy', runtime: 'node v20.0.0', unit: 'MB/s', load: 0 } as const
   const text = summarize([3, 1, 2].map((value) => ({ ...sample, value })))
-  expect(text.replace(/ +/g, ' ')).toBe('prexy node v20.0.0 2.0 MB/s (1.0 to 3.0, 3 samples)\n')
+  expect(text.replace(/ +/g, ' ')).toBe('prexy node v20.0.0 2.00 MB/s (1.00 to 3.00, 3 samples)\n')
 })
 
 function runPrexy(page: Uint8Array, rules: Parameters<typeof compileRuleSet>[0]): { output: string; matches: number } {
