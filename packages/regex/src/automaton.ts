@@ -953,7 +953,8 @@ export class Automaton {
     for (const rule of active.rules) {
       if (!this.mayBegin(rule, context)) continue
       const start = this.program.starts[rule]
-      if (look === LOOK_UNKNOWN) {
+      if (look === LOOK_UNKNOWN && this.rangeTarget[start] >= 0 && this.useful === undefined) threads.push(start)
+      else if (look === LOOK_UNKNOWN) {
         const reach = this.reach(start, context)
         if (reach.waits) threads.push(this.threadId(start, MODE_WAITING, 0))
         else threads.push(...reach.leaves)

@@ -9,6 +9,7 @@ export const MAX_BEGINNING_BYTES = 16
 /** Ways to begin that are told apart in one rule, and up to which byte; beyond it, sets are united. */
 const MAX_RULE_BEGINNINGS = 64
 const MAX_SPLIT_BYTES = 4
+const MAX_UNITED_BYTES = 8
 /** Instructions that one step follows; a rule that can be at more places at once says no more. */
 const MAX_PLACES = 1_024
 
@@ -69,19 +70,25 @@ export function beginningsOf(program: Program, rule: number): Beginning[] {
   }
   const { places, ends } = reach(program, [at])
   if (ends) return [literal]
+  const sets = new Map<string, ByteSet>()
   let open: Path[] = [{ sets: literal, places }]
   for (let depth = literal.length + 1; open.length > 0; depth++) {
     const next: Path[] = []
     for (const path of open) {
-      const ways = waysOn(program, path.places)
+      const ways = waysOn(program, path.places, sets)
       const splits = depth <= MAX_SPLIT_BYTES && ways.length + next.length + found.length <= MAX_RULE_BEGINNINGS
-      const chosen = splits || ways.length <= 1 ? ways : [unite(ways)]
+      const chosen = splits || ways.length <= 1 ? ways : uniteFew(ways)
+      if (chosen === undefined) {
+        found.push(path.sets)
+        continue
+      }
       for (const { set, targets } of chosen) {
         if (chosen.length === 1) path.sets.push(set)
-        const sets = chosen.length === 1 ? path.sets : [...path.sets, set]
-        const { places, ends } = reach(program, targets)
-        if (ends || depth === MAX_BEGINNING_BYTES || places.length > MAX_PLACES) found.push(sets)
-        else next.push({ sets, places })
+        const own = chosen.length === 1 ? path.sets : [...path.sets, set]
+        const reached = reach(program, targets)
+        const isWide = reached.places.length > MAX_PLACES
+        if (reached.ends || isWide || depth === MAX_BEGINNING_BYTES) found.push(own)
+        else next.push({ sets: own, places: reached.places })
       }
     }
     open = next
@@ -98,8 +105,8 @@ interface Way {
   readonly targets: readonly number[]
 }
 
-/** The bytes that can come next, by where they lead; ways on the same bytes are one. */
-function waysOn(program: Program, places: readonly number[]): Way[] {
+/** The bytes that can come next, by where they lead; ways on the same bytes are one. `sets` are those met before. */
+function waysOn(program: Program, places: readonly number[], sets: Map<string, ByteSet>): Way[] {
   const ways = new Map<string, { ranges: readonly number[]; targets: number[] }>()
   for (const place of places) {
     for (const [target, ranges] of rangesByTarget(program.instructions[place])) {
@@ -109,7 +116,14 @@ function waysOn(program: Program, places: readonly number[]): Way[] {
       else if (!way.targets.includes(target)) way.targets.push(target)
     }
   }
-  return Array.from(ways.values(), ({ ranges, targets }) => ({ set: byteSet(bytesIn(ranges)), targets }))
+  return Array.from(ways, ([key, { ranges, targets }]) => {
+    let set = sets.get(key)
+    if (set === undefined) {
+      set = byteSet(bytesIn(ranges))
+      sets.set(key, set)
+    }
+    return { set, targets }
+  })
 }
 
 function rangesByTarget(instruction: Instruction): Map<number, number[]> {
@@ -128,11 +142,12 @@ function* bytesIn(ranges: readonly number[]): Generator<number> {
   for (let i = 0; i < ranges.length; i += 2) for (let byte = ranges[i]; byte <= ranges[i + 1]; byte++) yield byte
 }
 
-function unite(ways: readonly Way[]): Way {
-  return {
-    set: byteSet(ways.flatMap(({ set }) => set.bytes)),
-    targets: [...new Set(ways.flatMap(({ targets }) => targets))],
-  }
+/** One way for all; undefined where that would be so wide that what follows tells little. */
+function uniteFew(ways: readonly Way[]): readonly Way[] | undefined {
+  const bytes = ways.reduce((sum, { set }) => sum + set.bytes.length, 0)
+  if (bytes > MAX_UNITED_BYTES) return undefined
+  const targets = [...new Set(ways.flatMap((way) => way.targets))]
+  return [{ set: byteSet(ways.flatMap(({ set }) => set.bytes)), targets }]
 }
 
 function reach(program: Program, targets: readonly number[]): Reached {

@@ -5,8 +5,8 @@
  *
  * `bytes`: the next byte of a set, sixteen at a time.
  *
- * `fingerprints`: four bytes of each beginning, at the same four offsets for all, sixteen places at a time, in eight
- * buckets (Hyperscan's Teddy, with offsets chosen to be rare).
+ * `fingerprints`: two or four bytes of each beginning, at the same offsets for all, sixteen places at a time, in eight
+ * buckets (Hyperscan's Teddy, with offsets chosen to be rare); then up to sixteen bytes of what was hit.
  *
  * `shifts`: for dozens to thousands of beginnings. A window as long as the shortest of them moves over the text; the last few
  * bytes in it say how far it may move on (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994).
@@ -38,13 +38,14 @@ export interface Beginnings {
 // Estimated costs in nanoseconds, only to choose by: per byte of text, and per stop.
 const COST_OF_AUTOMATON = 2.5
 const COST_OF_BYTES = 0.15
-const COST_OF_FINGERPRINTS = 0.3
+const COST_OF_FINGERPRINTS: Readonly<Record<number, number>> = { 2: 0.12, 4: 0.25 }
+const COST_OF_HIT = 35
 const COST_OF_SHIFT = 5
 const COST_OF_STOP = 30
 /** Fingerprints that cost less than this per byte are not compared with anything. */
 const GOOD_COST = 0.6
 
-const FINGERPRINT_BYTES = 4
+const MAX_FINGERPRINT_BYTES = 4
 /** More beginnings in eight buckets would stop nearly everywhere. */
 const MAX_FINGERPRINTS = 64
 const BUCKETS = 8
@@ -65,10 +66,13 @@ export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginn
   }
   offer(COST_OF_BYTES + stopping * COST_OF_STOP, () => bytesPrefilter(first, firstBytes))
   if (beginnings.length <= MAX_FINGERPRINTS) {
-    const fingerprints = chooseFingerprints(beginnings)
-    offer(COST_OF_FINGERPRINTS + fingerprints.stopping * COST_OF_STOP, () =>
-      fingerprintPrefilter(beginnings, fingerprints, firstBytes),
-    )
+    for (const fingerprints of chooseFingerprints(beginnings)) {
+      const cost =
+        COST_OF_FINGERPRINTS[fingerprints.offsets.length] +
+        fingerprints.hitting * COST_OF_HIT +
+        stoppingOf(beginnings) * COST_OF_STOP
+      offer(cost, () => fingerprintPrefilter(beginnings, fingerprints, firstBytes))
+    }
   }
   if (best.cost > GOOD_COST) {
     const shifts = buildShifts(beginnings)
@@ -92,6 +96,8 @@ const NO_BLOCK = new Uint8Array(0)
 /** Of the block: kind, bytes that have to be there, offsets; then a flag per first byte; then tables. */
 const HEADER_BYTES = 32
 const TABLES_AT = HEADER_BYTES + 256
+const BUCKETS_AT = TABLES_AT + MAX_FINGERPRINT_BYTES * 32 + 16
+const ENTRIES_AT = BUCKETS_AT + BUCKETS * 8
 
 function newBlock(kind: number, firstBytes: Uint8Array, tableBytes: number): { block: Uint8Array; words: DataView } {
   const block = new Uint8Array(TABLES_AT + tableBytes)
@@ -125,49 +131,77 @@ export function byteSetBlock({ flags, bytes }: ByteSet): Uint8Array {
 interface Fingerprints {
   readonly offsets: readonly number[]
   readonly buckets: readonly (readonly Beginning[])[]
-  /** Share of places in ordinary text where they stop. */
-  readonly stopping: number
+  /** Share of places in ordinary text that they hit. */
+  readonly hitting: number
 }
 
-function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints {
+/** Fingerprints of each number of bytes in {@link COST_OF_FINGERPRINTS}. */
+function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints[] {
   const longest = beginnings.reduce((most, { length }) => Math.max(most, length), 1)
-  const share = new Float64Array(beginnings.length).fill(1)
-  const weights = beginnings.map((beginning) => beginning.map(weightOf))
-  const offsets: number[] = []
-  while (offsets.length < FINGERPRINT_BYTES) {
-    let bestOffset = 0
-    let least = Infinity
-    for (let offset = 0; offset < longest; offset++) {
-      if (offsets.includes(offset)) continue
-      const independence = independenceOf(offset, offsets)
-      const sum = weights.reduce((total, own, index) => total + share[index] * (own[offset] ?? 1) ** independence, 0)
-      if (sum >= least) continue
-      least = sum
-      bestOffset = offset
-    }
-    const independence = independenceOf(bestOffset, offsets)
-    weights.forEach((own, index) => (share[index] *= (own[bestOffset] ?? 1) ** independence))
-    offsets.push(bestOffset)
-  }
-  const key = (beginning: Beginning): number =>
-    offsets.reduce((sum, offset) => sum * 257 + (beginning[offset]?.bytes[0] ?? 256), 0)
   // Neighbours in order share nibbles, which keeps a bucket's superset small.
-  const sorted = beginnings.map((beginning) => ({ beginning, key: key(beginning) })).sort((a, b) => a.key - b.key)
+  const sorted = [...beginnings].sort((a, b) => a[0].bytes[0] - b[0].bytes[0])
   const buckets: Beginning[][] = Array.from({ length: Math.min(BUCKETS, beginnings.length) }, () => [])
-  sorted.forEach(({ beginning }, index) => {
+  sorted.forEach((beginning, index) => {
     buckets[Math.floor((index * buckets.length) / sorted.length)].push(beginning)
   })
-  const stopping = buckets.reduce(
-    (sum, bucket) => sum + offsets.reduce((product, offset) => product * nibbleWeight(nibblesOf(bucket, offset)), 1),
-    0,
+  const members = Array.from({ length: longest }, (_, offset) => bucketsByByte(buckets, offset))
+  const bucketWeights = Array.from({ length: longest }, (_, offset) =>
+    buckets.map((bucket) => nibbleWeight(nibblesOf(bucket, offset))),
   )
-  return { offsets, buckets, stopping }
+  /** Buckets that each place of the sample is in by the offsets chosen so far, and how likely each bucket is elsewhere. */
+  const places = new Uint8Array(SAMPLE.length - MAX_BEGINNING_BYTES).fill(0xff)
+  const weights = buckets.map(() => 1)
+  const offsets: number[] = []
+  const found: Fingerprints[] = []
+  for (const count of Object.keys(COST_OF_FINGERPRINTS).map(Number)) {
+    let hitting = 1
+    while (offsets.length < Math.min(count, longest)) {
+      let best = -1
+      for (let offset = 0; offset < longest; offset++) {
+        if (offsets.includes(offset)) continue
+        const elsewhere = bucketWeights[offset].reduce((sum, weight, bucket) => sum + weight * weights[bucket], 0)
+        const share = countHits(places, members[offset], offset) / places.length + elsewhere
+        if (best >= 0 && share >= hitting) continue
+        best = offset
+        hitting = share
+      }
+      offsets.push(best)
+      for (let place = 0; place < places.length; place++) places[place] &= members[best][SAMPLE[place + best]]
+      bucketWeights[best].forEach((weight, bucket) => (weights[bucket] *= weight))
+    }
+    // Where the longest beginning has fewer bytes, the first is looked at again.
+    found.push({
+      offsets: [...offsets, ...new Array<number>(count).fill(offsets[0])].slice(0, count),
+      buckets,
+      hitting,
+    })
+  }
+  return found
 }
 
-/** Neighbouring bytes of text say less than their frequencies: `www` has most of what can be known after two letters. */
-function independenceOf(offset: number, others: readonly number[]): number {
-  const nearest = others.reduce((least, other) => Math.min(least, Math.abs(other - offset)), 4)
-  return [0, 0.3, 0.6, 0.9, 1][nearest]
+function countHits(places: Uint8Array, members: Uint8Array, offset: number): number {
+  let hits = 0
+  for (let place = 0; place < places.length; place++) {
+    if ((places[place] & members[SAMPLE[place + offset]]) !== 0) hits++
+  }
+  return hits
+}
+
+/** For each byte, the buckets whose fingerprints have a place for it at an offset. */
+function bucketsByByte(buckets: readonly (readonly Beginning[])[], offset: number): Uint8Array {
+  const bits = new Uint8Array(256)
+  buckets.forEach((bucket, number) => {
+    const { low, high } = nibblesOf(bucket, offset)
+    for (let byte = 0; byte < 256; byte++) {
+      if (((low >> (byte & 15)) & 1) === 1 && ((high >> (byte >> 4)) & 1) === 1) bits[byte] |= 1 << number
+    }
+  })
+  return bits
+}
+
+/** Share of places in ordinary text where some beginning stands, as far as bytes are independent. */
+function stoppingOf(beginnings: readonly Beginning[]): number {
+  return beginnings.reduce((sum, sets) => sum + sets.reduce((product, set) => product * weightOf(set), 1), 0)
 }
 
 interface Nibbles {
@@ -198,14 +232,30 @@ function nibbleWeight({ low, high }: Nibbles): number {
   return sum
 }
 
-/** Per offset, buckets by low nibble and by high nibble; their conjunction over all offsets is a hit. */
+/**
+ * Per offset, buckets by low nibble and by high nibble; their conjunction over all offsets is a hit. Then room for the
+ * kernel, and for each bucket where its beginnings are: sixteen bytes, and the bits of them that a beginning has to have.
+ */
 function fingerprintPrefilter(
   beginnings: readonly Beginning[],
   { offsets, buckets }: Fingerprints,
   firstBytes: Uint8Array,
 ): Prefilter {
-  const { block, words } = newBlock(2, firstBytes, FINGERPRINT_BYTES * 32)
-  words.setInt32(4, 16 + Math.max(...offsets), true)
+  const { block, words } = newBlock(2, firstBytes, ENTRIES_AT - TABLES_AT + beginnings.length * 2 * MAX_BEGINNING_BYTES)
+  words.setInt32(4, 16 + MAX_BEGINNING_BYTES, true)
+  words.setInt32(24, offsets.length, true)
+  let entry = ENTRIES_AT
+  buckets.forEach((bucket, number) => {
+    words.setInt32(BUCKETS_AT + number * 8, entry, true)
+    words.setInt32(BUCKETS_AT + number * 8 + 4, bucket.length, true)
+    for (const beginning of bucket) {
+      beginning.forEach(({ bytes }, at) => {
+        block[entry + at] = bytes[0]
+        block[entry + MAX_BEGINNING_BYTES + at] = 0xff & ~bytes.reduce((bits, byte) => bits | (byte ^ bytes[0]), 0)
+      })
+      entry += 2 * MAX_BEGINNING_BYTES
+    }
+  })
   offsets.forEach((offset, index) => {
     words.setInt32(8 + index * 4, offset, true)
     buckets.forEach((bucket, number) => {
@@ -279,7 +329,16 @@ function hashOf(text: number, bits: number): number {
 /** Calls back with each text that the sets from `at` on stand for, as a little-endian number. False when too many. */
 function forEachText(beginning: Beginning, at: number, count: number, take: (text: number) => void): boolean {
   let texts = 1
-  for (let i = 0; i < count; i++) texts *= beginning[at + i].bytes.length
+  let first = 0
+  for (let i = 0; i < count; i++) {
+    const { bytes } = beginning[at + i]
+    texts *= bytes.length
+    first |= bytes[0] << (8 * i)
+  }
+  if (texts === 1) {
+    take(first)
+    return true
+  }
   if (texts > MAX_GRAM_TEXTS) return false
   const walk = (i: number, text: number): void => {
     if (i === count) take(text)
@@ -357,3 +416,19 @@ const BYTE_WEIGHTS: Float64Array = (() => {
   const sum = weights.reduce((total, weight) => total + weight, 0)
   return weights.map((weight) => weight / sum)
 })()
+
+/** What a page has between its rarer parts; what is rare together is counted here, since neighbouring bytes are not independent. */
+const SAMPLE = Uint8Array.from(
+  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Home | Example</title>
+<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="canonical" href="https://www.site.test/en/">
+<link rel="stylesheet" href="https://static.site.test/css/main.min.css?v=20240117"><script async src="//cdn.site.test/js/app.js"></script>
+<script>window.dataLayer=window.dataLayer||[];function gtag(){dataLayer.push(arguments)}gtag("js",new Date());gtag("config","G-1A2B3C4D5E")</script>
+</head><body class="page home"><div id="main" class="container"><ul class="nav"><li><a href="/products/index.html">Products</a></li>
+<li><a href="https://shop.site.test/cart?item=42&amp;ref=top">Cart</a></li></ul><h1>Welcome to the store</h1><p>The quick brown fox jumps
+over the lazy dog, and then some other text that people read: track, trackers, under, until, state, static, start, title, time.</p>
+<img src="https://images.site.test/photos/2024/01/header-1200x800.jpg" alt="A view of the town" width="1200" height="800">
+<form action="/search" method="post"><input type="hidden" name="token" value="f3a9c1d07b"><button type="submit">Search</button></form>
+<script type="application/json">{"id":1047,"name":"Item","price":19.95,"url":"https:\\/\\/www.site.test\\/item\\/1047","tags":["new","sale"]}</script>
+<footer>Copyright 2024 Example Inc. All rights reserved. <a href="mailto:info@site.test">Contact us</a></footer></div></body></html>`,
+  (character) => character.charCodeAt(0),
+)

@@ -661,50 +661,8 @@ function skip(prefilter: usize, from: i32, to: i32): i32 {
       p += 16
     }
   } else if (kind == 2) {
-    const nibble = i8x16.splat(0x0f)
-    const low0 = v128.load(prefilter, 288)
-    const high0 = v128.load(prefilter, 304)
-    const low1 = v128.load(prefilter, 320)
-    const high1 = v128.load(prefilter, 336)
-    const low2 = v128.load(prefilter, 352)
-    const high2 = v128.load(prefilter, 368)
-    const low3 = v128.load(prefilter, 384)
-    const high3 = v128.load(prefilter, 400)
-    const last = to - load<i32>(prefilter, 4)
-    const at0 = load<i32>(prefilter, 8)
-    const at1 = load<i32>(prefilter, 12)
-    const at2 = load<i32>(prefilter, 16)
-    const at3 = load<i32>(prefilter, 20)
-    while (p <= last) {
-      const text0 = v128.load(p + at0)
-      const text1 = v128.load(p + at1)
-      const text2 = v128.load(p + at2)
-      const text3 = v128.load(p + at3)
-      const hit = v128.and(
-        v128.and(
-          v128.and(
-            i8x16.swizzle(low0, v128.and(text0, nibble)),
-            i8x16.swizzle(high0, v128.and(i16x8.shr_u(text0, 4), nibble)),
-          ),
-          v128.and(
-            i8x16.swizzle(low1, v128.and(text1, nibble)),
-            i8x16.swizzle(high1, v128.and(i16x8.shr_u(text1, 4), nibble)),
-          ),
-        ),
-        v128.and(
-          v128.and(
-            i8x16.swizzle(low2, v128.and(text2, nibble)),
-            i8x16.swizzle(high2, v128.and(i16x8.shr_u(text2, 4), nibble)),
-          ),
-          v128.and(
-            i8x16.swizzle(low3, v128.and(text3, nibble)),
-            i8x16.swizzle(high3, v128.and(i16x8.shr_u(text3, 4), nibble)),
-          ),
-        ),
-      )
-      if (v128.any_true(hit)) return p + ctz<i32>(i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0))))
-      p += 16
-    }
+    p = load<i32>(prefilter, 24) == 2 ? skipByTwo(prefilter, p, to) : skipByFour(prefilter, p, to)
+    if (p < 0) return ~p
   } else {
     const last = to - load<i32>(prefilter, 4)
     const gramAt = load<i32>(prefilter, 8)
@@ -725,4 +683,100 @@ function skip(prefilter: usize, from: i32, to: i32): i32 {
   }
   while (p < to && load<u8>(prefilter + 32 + <usize>load<u8>(p)) == 0) p++
   return p
+}
+
+/** Where a vector of hits is looked at byte by byte, and the beginnings that a hit may be of; offsets in the block. */
+const HITS_AT: usize = 416
+const BUCKETS_AT: usize = 432
+
+/** Buckets, as bits, in whose fingerprints the sixteen bytes have a place. */
+// @ts-ignore: decorator
+@inline
+function lookUp(low: v128, high: v128, text: v128): v128 {
+  const nibble = i8x16.splat(0x0f)
+  return v128.and(
+    i8x16.swizzle(low, v128.and(text, nibble)),
+    i8x16.swizzle(high, v128.and(i16x8.shr_u(text, 4), nibble)),
+  )
+}
+
+/** The complement of the first place where a beginning may stand, or where the search has to go on byte by byte. */
+function skipByTwo(prefilter: usize, from: i32, to: i32): i32 {
+  let p = from
+  const low0 = v128.load(prefilter, 288)
+  const high0 = v128.load(prefilter, 304)
+  const low1 = v128.load(prefilter, 320)
+  const high1 = v128.load(prefilter, 336)
+  const at0 = load<i32>(prefilter, 8)
+  const at1 = load<i32>(prefilter, 12)
+  const last = to - load<i32>(prefilter, 4)
+  while (p <= last - 16) {
+    const hit0 = v128.and(lookUp(low0, high0, v128.load(p + at0)), lookUp(low1, high1, v128.load(p + at1)))
+    const hit1 = v128.and(lookUp(low0, high0, v128.load(p + at0, 16)), lookUp(low1, high1, v128.load(p + at1, 16)))
+    if (v128.any_true(v128.or(hit0, hit1))) {
+      let place = confirm(prefilter, p, hit0)
+      if (place >= 0) return ~place
+      place = confirm(prefilter, p + 16, hit1)
+      if (place >= 0) return ~place
+    }
+    p += 32
+  }
+  while (p <= last) {
+    const hit = v128.and(lookUp(low0, high0, v128.load(p + at0)), lookUp(low1, high1, v128.load(p + at1)))
+    const place = v128.any_true(hit) ? confirm(prefilter, p, hit) : -1
+    if (place >= 0) return ~place
+    p += 16
+  }
+  return p
+}
+
+function skipByFour(prefilter: usize, from: i32, to: i32): i32 {
+  let p = from
+  const low0 = v128.load(prefilter, 288)
+  const high0 = v128.load(prefilter, 304)
+  const low1 = v128.load(prefilter, 320)
+  const high1 = v128.load(prefilter, 336)
+  const low2 = v128.load(prefilter, 352)
+  const high2 = v128.load(prefilter, 368)
+  const low3 = v128.load(prefilter, 384)
+  const high3 = v128.load(prefilter, 400)
+  const at0 = load<i32>(prefilter, 8)
+  const at1 = load<i32>(prefilter, 12)
+  const at2 = load<i32>(prefilter, 16)
+  const at3 = load<i32>(prefilter, 20)
+  const last = to - load<i32>(prefilter, 4)
+  while (p <= last) {
+    const hit = v128.and(
+      v128.and(lookUp(low0, high0, v128.load(p + at0)), lookUp(low1, high1, v128.load(p + at1))),
+      v128.and(lookUp(low2, high2, v128.load(p + at2)), lookUp(low3, high3, v128.load(p + at3))),
+    )
+    const place = v128.any_true(hit) ? confirm(prefilter, p, hit) : -1
+    if (place >= 0) return ~place
+    p += 16
+  }
+  return p
+}
+
+/** The first place from `p` on that was hit and where some beginning of its buckets stands, or -1. */
+function confirm(prefilter: usize, p: i32, hit: v128): i32 {
+  let places = i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0)))
+  v128.store(prefilter, hit, HITS_AT)
+  while (places != 0) {
+    const place = ctz<i32>(places)
+    places &= places - 1
+    const text = v128.load(p + place)
+    let buckets = <i32>load<u8>(prefilter + <usize>place, HITS_AT)
+    while (buckets != 0) {
+      const bucket = prefilter + (<usize>ctz<i32>(buckets) << 3)
+      buckets &= buckets - 1
+      let entry = prefilter + <usize>load<i32>(bucket, BUCKETS_AT)
+      for (let left = load<i32>(bucket, BUCKETS_AT + 4); left > 0; left--) {
+        // A beginning: sixteen bytes, and the bits of them that it has to have.
+        const differs = v128.and(v128.xor(text, v128.load(entry)), v128.load(entry, 16))
+        if (!v128.any_true(differs)) return p + place
+        entry += 32
+      }
+    }
+  }
+  return -1
 }
