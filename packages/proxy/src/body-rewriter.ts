@@ -89,7 +89,8 @@ export class BodyRewriter implements Rewriter {
       // As a rule the first octets tell, and nothing is copied.
       const opened = this.#open(chunk, false)
       if (opened !== undefined) return opened.write(chunk)
-      this.#head = chunk.slice()
+      // Not `slice`, which copies nothing of a Buffer.
+      this.#head = Uint8Array.from(chunk)
       return chunk.length
     }
     const taken = Math.min(chunk.length, this.#windowBytes - this.#head.length)

@@ -139,11 +139,12 @@ export class RewriteBody {
 
   /**
    * How often each rule matched in the whole body, where the same body would fare the same: undefined before its end,
-   * after an overflow, and for bodies that do not come out as they came in for other reasons.
+   * after an overflow, and for coded bodies that were put right: empty ones, and those with junk behind.
    */
   get lastingHits(): Readonly<Uint32Array> | undefined {
     const { isCopied, overflows, hits } = this.#rewriter
-    return !this.#ended || isCopied || overflows > 0 || this.trailingBytes > 0 ? undefined : hits
+    const isSame = this.#inBytes > 0 && this.trailingBytes === 0
+    return !this.#ended || isCopied || overflows > 0 || !isSame ? undefined : hits
   }
 
   #stats(): RewriteStats {

@@ -132,6 +132,25 @@ describe('the encoding of a body is found', () => {
     expect(setup.events.map(notesOf)).toEqual([notes, notes])
   })
 
+  it('also when the octets that are held for it came in a buffer that is used again', async () => {
+    await using setup = await setUp({
+      rules,
+      script: async (connection: OriginConnection) => {
+        while ((await connection.readRequest()) !== undefined) {
+          await connection.send('HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 600\r\n\r\n')
+          for (const letter of 'abc') {
+            await connection.send(letter.repeat(200))
+            await new Promise(setImmediate)
+          }
+        }
+        connection.end()
+      },
+    })
+    const client = await setup.connect()
+    const page = [...'abc'].map((letter) => letter.repeat(200)).join('')
+    for (let i = 0; i < 3; i++) expect((await client.get('/')).body.toString()).toBe(page)
+  })
+
   it('and no more than the first 1,024 octets are held for it', async () => {
     let proceed = (): void => {}
     await using setup = await setUp({
