@@ -210,7 +210,7 @@ describe('while a body is gathered', () => {
         await connection.send('HTTP/1.1 100 Continue\r\n\r\n')
         const chunk = await connection.reader.until('0\r\n\r\n')
         await connection.send(
-          plainResponse(`${head?.value('transfer-encoding') ?? ''} ${JSON.stringify(chunk.toString())}`),
+          plainResponse(`${head?.value('transfer-encoding') ?? ''} ${JSON.stringify(chunk?.toString())}`),
         )
         connection.end()
       },

@@ -49,7 +49,7 @@ describe('a field value', () => {
     expect(down(value)).toBe(value)
   })
 
-  test.each<[DomainRule['subdomains'], string, string]>([
+  test.each<[NonNullable<DomainRule['subdomains']>, string, string]>([
     ['keep', 'https://www.a.example/ x.y.a.example a.example', 'https://www.b.test/ x.y.b.test b.test'],
     ['map', 'https://www.a.example/ x.y.a.example a.example', 'https://b.test/ b.test b.test'],
     ['map', 'next=https%3A%2F%2Fx.a.example &%252Fx.a.example', 'next=https%3A%2F%2Fb.test &%252Fb.test'],
