@@ -19,9 +19,16 @@ export interface Literal {
   readonly text: string
 }
 
+/** A literal of one field, once for all tests that look for it. */
+export interface PlanLiteral extends Literal {
+  readonly field: number
+  /** How often rules ask for it. */
+  uses: number
+}
+
 export type Test =
-  /** Marked when it is true. */
-  | { readonly kind: 'set'; readonly field: number; readonly literals: readonly Literal[] }
+  /** Marked when it is true: one of the literals (by number, ascending) is there. */
+  | { readonly kind: 'set'; readonly field: number; readonly literals: readonly number[] }
   /** Marked when it may be true; without a gate it always may. */
   | {
       readonly kind: 'run'
@@ -29,7 +36,7 @@ export type Test =
       /** The second field of a reference; -1 for all others. */
       readonly other: number
       readonly predicate: Predicate
-      readonly gate: Literal | undefined
+      readonly gate: number | undefined
     }
 
 export type PlanNode =
@@ -46,29 +53,29 @@ type Draft =
 /** The graph while rules are added to it. */
 export class PlanBuilder {
   readonly fields: (string | undefined)[]
+  readonly literals: PlanLiteral[]
   readonly tests: Test[]
   readonly nodes: PlanNode[]
   readonly #fieldIds: Map<string | undefined, number>
   readonly #testIds: Map<string, number>
   readonly #nodeIds: Map<string, number>
-  /** How many expressions use a literal, by field and literal. */
-  readonly #uses: Map<string, number>
+  /** By field, then by kind and text. */
+  readonly #literalIds: Map<string, number>[]
 
   constructor() {
     this.fields = []
+    this.literals = []
     this.tests = []
     this.nodes = []
     this.#fieldIds = new Map()
     this.#testIds = new Map()
     this.#nodeIds = new Map()
-    this.#uses = new Map()
+    this.#literalIds = []
   }
 
   /** Adds an expression and returns its node. */
   add(expression: Expression): number {
-    const draft = this.#draft(expression, false)
-    this.#countUses(draft)
-    return this.#intern(draft)
+    return this.#intern(this.#draft(expression, false))
   }
 
   fieldId(name: string | undefined): number {
@@ -77,6 +84,7 @@ export class PlanBuilder {
     const id = this.fields.length
     this.fields.push(name)
     this.#fieldIds.set(name, id)
+    this.#literalIds.push(new Map())
     return id
   }
 
@@ -105,24 +113,25 @@ export class PlanBuilder {
     const field = this.fieldId(predicate.field)
     const other = predicate.kind === 'reference' ? this.fieldId(predicate.other) : -1
     const literal = predicate.kind === 'text' && !predicate.cased ? literalOf(predicate.pattern) : undefined
-    const test: Test =
-      literal === undefined
-        ? { kind: 'run', field, other, predicate, gate: gateOf(predicate) }
-        : { kind: 'set', field, literals: [literal] }
-    return { kind: 'test', test, negated }
+    if (literal !== undefined) {
+      return { kind: 'test', test: { kind: 'set', field, literals: [this.#literalId(field, literal)] }, negated }
+    }
+    const needed = gateOf(predicate)
+    const gate = needed === undefined ? undefined : this.#literalId(field, needed)
+    return { kind: 'test', test: { kind: 'run', field, other, predicate, gate }, negated }
   }
 
-  #countUses(draft: Draft): void {
-    if (draft.kind === 'constant') return
-    if (draft.kind !== 'test') {
-      for (const part of draft.parts) this.#countUses(part)
-      return
+  #literalId(field: number, literal: Literal): number {
+    const key = KIND_MARKS[literal.kind] + literal.text
+    const known = this.#literalIds[field].get(key)
+    if (known !== undefined) {
+      this.literals[known].uses++
+      return known
     }
-    if (draft.test.kind !== 'set') return
-    for (const literal of draft.test.literals) {
-      const key = `${draft.test.field}${literalKey(literal)}`
-      this.#uses.set(key, (this.#uses.get(key) ?? 0) + 1)
-    }
+    const id = this.literals.length
+    this.literals.push({ ...literal, field, uses: 1 })
+    this.#literalIds[field].set(key, id)
+    return id
   }
 
   #intern(draft: Draft): number {
@@ -190,9 +199,9 @@ export class PlanBuilder {
   /** A guess at how often the test is marked: long literals are rare, those that many rules ask for are not. */
   #cost(test: Test): number | undefined {
     const literals = test.kind === 'set' ? test.literals : test.gate === undefined ? undefined : [test.gate]
-    return literals?.reduce((sum, literal) => {
-      const uses = this.#uses.get(`${test.field}${literalKey(literal)}`) ?? 1
-      return sum + Math.min(1, 0.6 ** Math.min(literal.text.length, 24) * uses)
+    return literals?.reduce((sum, id) => {
+      const { text, uses } = this.literals[id]
+      return sum + Math.min(1, 0.6 ** Math.min(text.length, 24) * uses)
     }, 0)
   }
 }
@@ -203,14 +212,14 @@ function joinDrafts(kind: 'and' | 'or', parts: readonly Draft[]): Draft {
   const absorbing = kind === 'or'
   if (flat.some((part) => part.kind === 'constant' && part.value === absorbing))
     return { kind: 'constant', value: absorbing }
-  const sets = new Map<number, Literal[]>()
+  const sets = new Map<number, number[]>()
   const rest: Draft[] = []
   for (const part of flat) {
     if (part.kind === 'constant') continue
     // Of negated sets, a conjunction is the negation of their union.
     if (part.kind === 'test' && part.test.kind === 'set' && part.negated === (kind === 'and')) {
       const literals = sets.get(part.test.field) ?? []
-      literals.push(...part.test.literals)
+      for (const literal of part.test.literals) literals.push(literal)
       sets.set(part.test.field, literals)
     } else rest.push(part)
   }
@@ -221,22 +230,15 @@ function joinDrafts(kind: 'and' | 'or', parts: readonly Draft[]): Draft {
   return rest.length === 1 ? rest[0] : { kind, parts: rest }
 }
 
-function distinct(literals: readonly Literal[]): readonly Literal[] {
-  if (literals.length === 1) return literals
-  return [...new Map(literals.map((literal) => [literalKey(literal), literal])).entries()]
-    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
-    .map(([, literal]) => literal)
+function distinct(literals: readonly number[]): readonly number[] {
+  return literals.length === 1 ? literals : [...new Set(literals)].sort((a, b) => a - b)
 }
 
 const KIND_MARKS = { equals: '=', startswith: '<', endswith: '>', contains: '~' } as const
 
-export function literalKey({ kind, text }: Literal): string {
-  return KIND_MARKS[kind] + text
-}
-
 function testKey(test: Test): string {
   if (test.kind === 'set') {
-    return `s${test.field}:${test.literals.map((literal) => `${literal.text.length}${literalKey(literal)}`).join('')}`
+    return test.literals.join(',')
   }
   const { predicate } = test
   // The parsed pattern follows from source and flags.

@@ -6,7 +6,7 @@ import { placeholdersOf, readDetection } from './detection.ts'
 import { type LogSource, sourceHas } from './event.ts'
 import { allOf, anyOf, type Expression } from './expression.ts'
 import { type IndexedLiteral, LiteralIndex } from './literal-index.hot.ts'
-import { literalKey, PlanBuilder, type PlanNode, type Test } from './plan.ts'
+import { PlanBuilder, type PlanNode, type Test } from './plan.ts'
 import type { Placeholders } from './placeholders.ts'
 import { SigmaFault, type SigmaProblem } from './problem.ts'
 import type { CorrelationDocument, DetectionDocument, FilterDocument, RuleInfo, SigmaDocument } from './rule.ts'
@@ -295,16 +295,15 @@ function checkChain(spec: CorrelationSpec, child: CorrelationSpec, name: string,
   throw new SigmaFault(at, `"${name}" matches when its window ends and has no "${unknown}" then`, hint)
 }
 
-function buildIndexes({ fields, tests }: PlanBuilder): (LiteralIndex | undefined)[] {
-  const byField = fields.map(() => new Map<string, { kind: IndexedLiteral['kind']; text: string; targets: number[] }>())
+function buildIndexes({ fields, literals, tests }: PlanBuilder): (LiteralIndex | undefined)[] {
+  const targets: number[][] = literals.map(() => [])
   tests.forEach((test, id) => {
-    const literals = test.kind === 'set' ? test.literals : test.gate === undefined ? [] : [test.gate]
-    for (const literal of literals) {
-      const key = literalKey(literal)
-      const entry = byField[test.field].get(key)
-      if (entry === undefined) byField[test.field].set(key, { ...literal, targets: [id] })
-      else entry.targets.push(id)
-    }
+    if (test.kind === 'set') for (const literal of test.literals) targets[literal].push(id)
+    else if (test.gate !== undefined) targets[test.gate].push(id)
   })
-  return byField.map((literals) => (literals.size === 0 ? undefined : new LiteralIndex([...literals.values()])))
+  const byField: IndexedLiteral[][] = fields.map(() => [])
+  literals.forEach(({ field, kind, text }, id) => {
+    if (targets[id].length > 0) byField[field].push({ kind, text, targets: targets[id] })
+  })
+  return byField.map((own) => (own.length === 0 ? undefined : new LiteralIndex(own)))
 }
