@@ -39,15 +39,16 @@ export class FieldRow {
     return this.shape.plans.length
   }
 
-  /** The value as text, or undefined when the record has none there. */
+  /** The value as text, or undefined when the record has none there, or when `field` is -1. */
   text(field: number): string | undefined {
     const value = this.scalar(field)
     return value === undefined || typeof value === 'string' ? value : String(value)
   }
 
-  /** The value: integers and booleans as such, all else as text. Undefined when the record has none there. */
+  /** The value: integers and booleans as such, all else as text. As `text`, undefined when there is none. */
   scalar(field: number): Scalar | undefined {
     const { shape } = this
+    if (field < 0) return undefined
     const instance = shape.slotInstance[field]
     if (instance === NOT_A_PLAIN_SLOT) {
       const plan = shape.plans[field]
@@ -66,6 +67,7 @@ export class FieldRow {
    * one string as it stands. For engines that look at the bytes before they want a string.
    */
   utf16Range(field: number): number {
+    if (field < 0) return -1
     const instance = this.shape.slotInstance[field]
     if (instance === NOT_A_PLAIN_SLOT) return -1
     const content = this.#content
