@@ -127,7 +127,7 @@ test('rule sets and events by chance: the engine agrees with the naive evaluator
         }
       },
     ),
-    { numRuns: 250 },
+    { numRuns: 100 },
   )
 })
 

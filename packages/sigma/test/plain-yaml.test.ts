@@ -137,7 +137,7 @@ test('documents by chance, written in every way, are read as the full parser rea
         compareWithFull(text)
       },
     ),
-    { numRuns: 500 },
+    { numRuns: 250 },
   )
 })
 
@@ -172,6 +172,6 @@ test('lines by chance are read as the full parser reads them, or not at all', ()
     fc.property(fc.array(line, { minLength: 1, maxLength: 8 }), (lines) => {
       compareWithFull(lines.join('\n'))
     }),
-    { numRuns: 3_000 },
+    { numRuns: 1_500 },
   )
 })

@@ -19,7 +19,7 @@ describe.runIf(FOLDER !== undefined)('the public rules', () => {
   const root = FOLDER ?? ''
   const documents: SigmaDocument[] = []
   const problems: string[] = []
-  for (const folder of readdirSync(root)
+  for (const folder of (FOLDER === undefined ? [] : readdirSync(root))
     .filter((name) => name.startsWith('rules'))
     .sort()) {
     for (const name of readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).sort()) {
