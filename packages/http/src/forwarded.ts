@@ -1,5 +1,5 @@
 import { parseAuthority } from './authority.ts'
-import { type FieldList, isNamed, isToken, joinedValue, listElements, removeField, setField } from './fields.ts'
+import { type FieldList, isNamed, isToken, joinedValue, listElements, removeField } from './fields.ts'
 import { type AddressRange, isInRanges, parseIpAddress } from './ip-address.ts'
 
 /**
@@ -162,6 +162,6 @@ export function setRequestId(fields: string[], name: string, trusted: boolean, o
   const told = trusted ? joinedValue(fields, lowerName) : undefined
   const id = told !== undefined && REQUEST_ID.test(told) ? told : own
   removeField(fields, lowerName)
-  setField(fields, name, id)
+  fields.push(name, id)
   return id
 }
