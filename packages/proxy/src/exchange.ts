@@ -104,8 +104,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #requestPass: RequestPassReason | undefined = undefined
   /** The fields to send, while the length of a changed body is not known. */
   #heldFields: string[] | undefined = undefined
-  /** Octets of a changed body for an upstream that is not there yet. */
-  #gathered: Uint8Array[] = []
   /** How the request body goes up; what its head says. */
   #chunksUp = false
   #upstream: UpstreamConnection | undefined = undefined
@@ -281,7 +279,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (head === undefined) return
     upstream.requestDone = this.#requestEnded
     upstream.connection.write(head)
-    for (const octets of this.#gathered.splice(0)) this.#writeUp(upstream, octets)
+    if (this.#requestBody !== undefined) this.#sendUp(this.#requestBody.take())
     if (upstream.connected) this.onUpstreamConnect()
     if (this.#requestEnded) this.#phase('request-sent')
   }
@@ -291,23 +289,17 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** Octets of the request body, which are the exchange's. Returns false when no more should come. */
   onRequestData(data: Uint8Array): boolean {
     const body = this.#requestBody
-    return body === undefined ? this.#sendUp(data) : this.#gather(body.write(data))
-  }
-
-  /** Takes octets of a changed body; they wait while there is no upstream to take them. */
-  #gather(octets: Uint8Array): boolean {
-    if (octets.length === 0) return this.takesBody
-    if (this.#heldFields === undefined) return this.#sendUp(octets)
-    this.#gathered.push(octets)
-    if ((this.#requestBody?.outBytes ?? 0) > this.#runtime.limits.maxRequestBufferBytes) this.#sendChunked()
+    if (body === undefined) return this.#sendUp(data)
+    body.write(data)
+    if (this.#heldFields === undefined) return this.#sendUp(body.take())
+    // What is gathered waits until there is an upstream to take it.
+    if (body.waitingBytes > this.#runtime.limits.maxRequestBufferBytes) this.#sendChunked()
     return this.takesBody
   }
 
   #sendUp(data: Uint8Array): boolean {
-    return this.#upstream === undefined || this.#writeUp(this.#upstream, data)
-  }
-
-  #writeUp(upstream: UpstreamConnection, data: Uint8Array): boolean {
+    const upstream = this.#upstream
+    if (upstream === undefined || data.length === 0) return true
     this.#upstreamOutBytes += data.length
     const { connection } = upstream
     let below: boolean
@@ -328,14 +320,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   onRequestEnd(trailers: FieldList): void {
     const body = this.#requestBody
-    const rest = body?.end()
+    body?.end()
     this.#requestEnded = true
     if (this.#heldFields !== undefined) {
       // Trailers of a body that gets a length have no place.
-      if (rest !== undefined && rest.length > 0) this.#gathered.push(rest)
-      return this.#sendHeld('Content-Length', String(body?.outBytes ?? 0))
+      return this.#sendHeld('Content-Length', String(body?.waitingBytes ?? 0))
     }
-    if (rest !== undefined && rest.length > 0) this.#sendUp(rest)
+    if (body !== undefined) this.#sendUp(body.take())
     const upstream = this.#upstream
     if (upstream === undefined) return
     upstream.requestDone = true
@@ -758,7 +749,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#upstream?.abort()
     this.#upstream = undefined
     this.#requestBody?.abandon()
-    this.#gathered.length = 0
     this.#stopWaiting()
     const reusable = this.#keepAlive && (outcome === 'completed' || this.#answeredBytes > 0)
     this.#report(outcome)

@@ -82,6 +82,8 @@ export interface UpstreamConfig {
   readonly maxIdleConnections?: number
   /** Requests that wait for a connection; beyond it 503. Default 1,024. */
   readonly maxWaiting?: number
+  /** True connects to addresses of the public internet only, whatever the host's name resolves to. Default false. */
+  readonly denyPrivate?: boolean
 }
 
 /** All in milliseconds, precise to two ticks of the wheel. Idle ones count from the last octet that moved. */
@@ -150,7 +152,7 @@ export interface ProxyLimits {
   readonly maxHttp10BufferBytes: number
   /** Client connections from one IPv4 address or one /64 of IPv6; more are closed at once. Default no limit. */
   readonly maxConnectionsPerAddress: number
-  /** Octets of a changed request body that are gathered to send its length; a longer one goes in chunks. Default 65,536. */
+  /** Octets of a changed request body that are gathered to send its length; a longer one goes in chunks. Default 16,384. */
   readonly maxRequestBufferBytes: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
@@ -169,7 +171,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxTunnels: 10_000,
   maxHttp10BufferBytes: 65_536,
   maxConnectionsPerAddress: Number.POSITIVE_INFINITY,
-  maxRequestBufferBytes: 65_536,
+  maxRequestBufferBytes: 16_384,
   maxDecodedBytes: 16 * 2 ** 30,
   maxRememberedResources: 4_096,
 }

@@ -9,6 +9,7 @@
  * at most as many times larger as a name of the origin's is than the client's.
  */
 import type { RequestBodyDecision } from '@prexy/http/request-body'
+import { GatherSink } from '@prexy/rewrite/gather-sink'
 import type { Rewriter, RuleSet } from '@prexy/rewrite/rewriter'
 import { MultipartParts } from './multipart-parts.ts'
 
@@ -17,9 +18,9 @@ export class RequestBody {
   readonly #active: Uint8Array | undefined
   readonly #parts: MultipartParts | undefined
   #rewriter: Rewriter | undefined = undefined
-  #output: Uint8Array[] = []
+  readonly #output = new GatherSink()
   #hits = 0
-  /** Octets before and after. */
+  /** Octets before, and those after that were taken. */
   inBytes = 0
   outBytes = 0
 
@@ -32,7 +33,7 @@ export class RequestBody {
     this.#active = active
     if (decision.action === 'map') return
     this.#parts = new MultipartParts(decision.boundary, {
-      raw: (octets) => this.#put(octets),
+      raw: (octets) => void this.#output.write(octets),
       text: (octets) => this.#text(octets),
       textEnd: () => this.#textEnd(),
     })
@@ -43,19 +44,29 @@ export class RequestBody {
     return this.#hits + sum(this.#rewriter?.hits)
   }
 
-  /** What can go on after these octets, which are borrowed. The caller owns the result. */
-  write(octets: Uint8Array): Uint8Array {
+  /** `octets` are borrowed. What can go on after them waits to be taken. */
+  write(octets: Uint8Array): void {
     this.inBytes += octets.length
     if (this.#parts === undefined) this.#text(octets)
     else this.#parts.write(octets)
-    return this.#take()
   }
 
-  /** The rest. */
-  end(): Uint8Array {
+  /** Nothing follows; all that is left waits to be taken. */
+  end(): void {
     if (this.#parts === undefined) this.#textEnd()
     else this.#parts.end()
-    return this.#take()
+  }
+
+  get waitingBytes(): number {
+    return this.#output.bytes.length
+  }
+
+  /** The caller owns the array. */
+  take(): Uint8Array {
+    const octets = this.#output.bytes.slice()
+    this.#output.clear()
+    this.outBytes += octets.length
+    return octets
   }
 
   /** For a body that does not end; safe to call twice. */
@@ -69,7 +80,7 @@ export class RequestBody {
     this.#rewriter ??= this.#rules.createRewriter(
       {
         write: (piece) => {
-          this.#put(piece)
+          this.#output.write(piece)
           return true
         },
       },
@@ -81,18 +92,6 @@ export class RequestBody {
   #textEnd(): void {
     this.#rewriter?.end()
     this.abandon()
-  }
-
-  #put(octets: Uint8Array): void {
-    this.#output.push(octets.slice())
-  }
-
-  #take(): Uint8Array {
-    const pieces = this.#output
-    this.#output = []
-    const octets = pieces.length === 1 ? pieces[0] : Buffer.concat(pieces)
-    this.outBytes += octets.length
-    return octets
   }
 }
 

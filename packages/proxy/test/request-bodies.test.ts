@@ -1,7 +1,9 @@
 /** A cloned site posts its own host name back: request bodies under `requestBodies: true`. */
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import { hostMapOf, hostMapper } from '@prexy/rewrite/host-map'
 import type { Rule } from '@prexy/rewrite/rules'
 import { answering, plainResponse, type RawRequest } from '@prexy/testing/raw-origin'
+import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { type Setup, setUp, type SetupInit } from './harness.ts'
 
@@ -154,6 +156,45 @@ describe('names of the copy become the origin’s', () => {
     const { request } = await post(setup, withLength('b.test b.test', FORM), 'b.test b.test')
     expect(request.body.toString()).toBe('a.example a.example')
   })
+})
+
+it('any body, however it is framed and cut, arrives whole, and the next request after it', async () => {
+  await using setup = await start({ config: { limits: { maxRequestBufferBytes: 40 } } })
+  const client = await setup.connect()
+  const up = hostMapper(hostMapOf(rules)?.up ?? [])
+  const piece = fc.constantFrom(
+    'b.test',
+    'x.b.test',
+    'b.',
+    'test',
+    '&',
+    '%2F',
+    'aaaaaaaaaaaaaaaaaaaa',
+    '\r\n',
+    '0\r\n\r\n',
+  )
+  const body = fc.array(piece, { maxLength: 12 }).map((pieces) => pieces.join(''))
+  const size = fc.integer({ min: 1, max: 60 })
+  await fc.assert(
+    fc.asyncProperty(body, fc.boolean(), size, size, async (text, inChunks, chunkSize, cut) => {
+      const framing = inChunks ? 'Transfer-Encoding: chunked' : `Content-Length: ${text.length}`
+      const octets = Buffer.from(
+        `POST / HTTP/1.1\r\nHost: b.test\r\n${FORM}\r\n${framing}\r\n\r\n${inChunks ? chunked(text, chunkSize) : text}` +
+          'GET /next HTTP/1.1\r\nHost: b.test\r\n\r\n',
+        'latin1',
+      )
+      const before = setup.origin.requests.length
+      for (let at = 0; at < octets.length; at += cut * 5) await client.send(octets.subarray(at, at + cut * 5))
+      expect([(await client.readResponse('POST')).status, (await client.readResponse('GET')).status]).toEqual([
+        200, 200,
+      ])
+      const [posted, next] = setup.origin.requests.slice(before)
+      const expected = up(text)
+      expect(posted.body.toString('latin1')).toBe(expected)
+      expect([next.method, next.target, next.body.length]).toEqual(['GET', '/next', 0])
+    }),
+    { numRuns: 100 },
+  )
 })
 
 describe('a body goes up as it came', () => {
