@@ -3,9 +3,9 @@
 //
 //     bun tools/generate-charsets.mjs
 
-import { writeFileSync } from 'node:fs'
-import { SINGLE_BYTE_CHARSETS } from '../packages/bytes/src/charset-labels.ts'
+import { readFileSync, writeFileSync } from 'node:fs'
 
+const LABELS = new URL('../packages/bytes/src/charset-labels.ts', import.meta.url)
 const TARGET = new URL('../packages/bytes/src/single-byte-tables.ts', import.meta.url)
 
 if (new TextDecoder('windows-1252').decode(Uint8Array.of(0x80)) !== '\u20ac') {
@@ -27,7 +27,10 @@ function rowsOf(charset) {
   return runs.map(({ first, length }) => `${first.toString(16)}${length > 1 ? `*${length}` : ''}`).join(' ')
 }
 
-const rows = SINGLE_BYTE_CHARSETS.map((charset) => `  '${charset}':\n    '${rowsOf(charset)}',`)
+const list = /SINGLE_BYTE_CHARSETS = \[(.*?)\]/s.exec(readFileSync(LABELS, 'utf8'))?.[1] ?? ''
+const rows = [...list.matchAll(/'([^']+)'/g)]
+  .map(([, charset]) => charset)
+  .map((charset) => `  '${charset}':\n    '${rowsOf(charset)}',`)
 writeFileSync(
   TARGET,
   `import type { SingleByteCharset } from './charset-labels.ts'

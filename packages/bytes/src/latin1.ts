@@ -19,12 +19,12 @@ export function decodeLatin1(bytes: Uint8Array, start: number = 0, end: number =
   let text = ''
   for (let at = start; at < end; at += SLICE_BYTES) {
     // PERF: without the iterator that spreading would go through, which costs five times as much.
-    const slice: string = Reflect.apply(
+    const slice: unknown = Reflect.apply(
       String.fromCharCode,
       undefined,
       bytes.subarray(at, Math.min(at + SLICE_BYTES, end)),
     )
-    text += slice
+    text += String(slice)
   }
   return text
 }

@@ -586,7 +586,7 @@ export function canReadCharset(charset: Charset): boolean {
 
 function hasDecoder(charset: Charset): charset is MultiByteCharset {
   try {
-    return new TextDecoder(charset) !== undefined
+    return new TextDecoder(charset) instanceof TextDecoder
   } catch {
     // A runtime with few encodings throws for the others.
     return false

@@ -122,7 +122,8 @@ describe('any octets, cut anywhere', () => {
         const writer = form.openWriter('skip')
         const length = reader.read(Uint8Array.of(lead, trail, 0x0a), target)
         const back = octetTarget.slice(0, writer.write(target.subarray(0, length), octetTarget))
-        if (back.join() !== `${lead},${trail},10`) expect.fail(`${lead.toString(16)} ${trail.toString(16)}: ${back}`)
+        if (back.join() !== `${lead},${trail},10`)
+          expect.fail(`${lead.toString(16)} ${trail.toString(16)}: ${back.join(' ')}`)
       }
     }
   })

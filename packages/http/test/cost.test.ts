@@ -13,6 +13,7 @@ const ROUTE: GateRoute = {
   variesBy: [],
   alwaysNew: false,
   codings: BASE_CODINGS,
+  charsets: 'any',
 }
 
 function threeLetters(i: number): string {

@@ -14,6 +14,7 @@ const NO_RULES: GateRoute = {
   variesBy: [],
   alwaysNew: false,
   codings: [],
+  charsets: 'any',
 }
 
 export interface ReadRequest {
