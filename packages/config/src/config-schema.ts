@@ -36,6 +36,7 @@ export interface RawUpstream {
   readonly maxConnections?: number
   readonly maxIdleConnections?: number
   readonly maxWaiting?: number
+  readonly denyPrivate?: boolean
 }
 
 export interface RawRoute extends RawServing {
@@ -168,6 +169,13 @@ const upstreamSchema: z.ZodType<string | RawUpstream> = z.union([
         .max(1_000_000)
         .exactOptional()
         .describe('Requests that may wait for a connection; one more is answered 503.'),
+      denyPrivate: z
+        .boolean()
+        .exactOptional()
+        .describe(
+          '`true` connects to addresses of the public internet only: for a name whose DNS others control, so that it cannot ' +
+            'lead to 127.0.0.1, 10.0.0.1 or 169.254.169.254.',
+        ),
     })
     .describe('An upstream and how much it is asked for at one time.'),
 ])

@@ -63,6 +63,7 @@ export interface UpstreamAddress {
   readonly maxConnections?: number
   readonly maxIdleConnections?: number
   readonly maxWaiting?: number
+  readonly denyPrivate?: boolean
 }
 
 export interface RouteConfig {
@@ -358,7 +359,10 @@ function crossCheck(raw: RawConfig): CrossProblem[] {
     report('error', [], 'says no upstream', 'add upstream: http://127.0.0.1:9000, or routes')
   }
   for (const [path, upstream] of upstreamsOf(raw)) {
-    const { port } = upstreamOf(upstream)
+    const { host, port, denyPrivate } = upstreamOf(upstream)
+    if (denyPrivate === true && /^[0-9.]+$|:/.test(host)) {
+      report('error', [...path, 'denyPrivate'], `is for names, and ${host} is an address`, 'remove one of the two')
+    }
     const urlPath = typeof upstream === 'string' ? path : [...path, 'url']
     if (port < 1 || port > 65_535) report('error', urlPath, `there is no port ${port}`, 'ports go from 1 to 65535')
   }

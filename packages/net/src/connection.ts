@@ -5,7 +5,8 @@
  * borrowed until `onData` returns, unless `onData` returns true: then the receiver keeps it.
  */
 
-import { connect as connectSocket, createServer, type Socket } from 'node:net'
+import { lookup } from 'node:dns'
+import { connect as connectSocket, createServer, type LookupFunction, type Socket } from 'node:net'
 
 export interface ConnectionHandler {
   /** Bytes arrived. Returns true when the receiver keeps the chunk (or a part of it) beyond the call. */
@@ -186,6 +187,25 @@ export class Connection {
   }
 }
 
+/** What `dns.lookup` finds, without the addresses that may not be connected to. */
+function guardedLookup(allowsAddress: (address: string) => boolean): LookupFunction {
+  return (hostname, options, done) => {
+    lookup(hostname, { ...options, all: true }, (error, found) => {
+      const allowed = error === null ? found.filter(({ address }) => allowsAddress(address)) : []
+      const first = allowed.at(0)
+      if (error !== null) done(error, '', 0)
+      else if (first === undefined) done(deniedAddress(hostname), '', 0)
+      else if (options.all === true) done(null, allowed)
+      else done(null, first.address, first.family)
+    })
+  }
+}
+
+function deniedAddress(hostname: string): Error {
+  const error = new Error(`${hostname} has no address that may be connected to`)
+  return Object.assign(error, { code: 'EADDRDENIED' })
+}
+
 export interface ListenOptions {
   readonly host: string
   /** 0 takes a free port. */
@@ -247,6 +267,11 @@ export interface ConnectOptions {
   /** Name or address. */
   readonly host: string
   readonly port: number
+  /**
+   * Whether an address that the name has may be connected to; asked anew for each connection. Without any that may, the
+   * connection is closed with the cause EADDRDENIED. A host that is an address is not asked about.
+   */
+  readonly allowsAddress?: (address: string) => boolean
 }
 
 export interface ConnectHandler extends ConnectionHandler {
@@ -267,6 +292,7 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
     port: options.port,
     noDelay: true,
     allowHalfOpen: true,
+    ...(options.allowsAddress === undefined ? {} : { lookup: guardedLookup(options.allowsAddress) }),
     onread: {
       buffer: () => buffer,
       callback: (length, filled) => {

@@ -210,6 +210,47 @@ it('what a handler throws costs its connection only, and is reported', async () 
   }
 })
 
+it('a name is connected to by those of its addresses that are allowed, and by no other', async () => {
+  const listener = await listen(
+    { host: '127.0.0.1', port: 0, maxConnections: 9 },
+    () => recorder(),
+    () => {},
+  )
+  for (const allowed of [true, false]) {
+    const asked: string[] = []
+    let connected = false
+    const cause = await new Promise<Error | undefined>((resolve) => {
+      const connection = connect(
+        {
+          host: 'localhost',
+          port: listener.address.port,
+          allowsAddress: (address) => {
+            asked.push(address)
+            return allowed && address === '127.0.0.1'
+          },
+        },
+        {
+          onConnect: () => {
+            connected = true
+            connection.destroy()
+          },
+          onData: () => false,
+          onEnd: () => {},
+          onDrain: () => {},
+          onClose: resolve,
+        },
+        () => {},
+      )
+    })
+    expect(asked).toContain('127.0.0.1')
+    expect([connected, cause === undefined ? undefined : 'code' in cause && cause.code]).toEqual([
+      allowed,
+      allowed ? undefined : 'EADDRDENIED',
+    ])
+  }
+  listener.close()
+})
+
 it('listening where someone listens already is an error', async () => {
   const options = { host: '127.0.0.1', port: 0, maxConnections: 1 }
   const listener = await listen(

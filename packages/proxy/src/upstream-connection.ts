@@ -1,6 +1,7 @@
 import type { ResponseHead } from '@prexy/http/message'
 import { ResponseParser } from '@prexy/http/response-parser'
 import type { MessageLimits } from '@prexy/http/limits'
+import { isPrivateAddress } from '@prexy/http/private-addresses'
 import { connect, type ConnectHandler, type Connection } from '@prexy/net/connection'
 import { Timer, type TimerWheel } from '@prexy/net/timer-wheel'
 import type { FieldList } from '@prexy/http/fields'
@@ -40,6 +41,7 @@ export interface UpstreamHome {
 export interface UpstreamConnectionInit {
   readonly host: string
   readonly port: number
+  readonly denyPrivate: boolean
   readonly home: UpstreamHome
   readonly limits: MessageLimits
   readonly wheel: TimerWheel
@@ -48,6 +50,10 @@ export interface UpstreamConnectionInit {
 }
 
 const NO_OCTETS = new Uint8Array(0)
+
+function isPublicAddress(address: string): boolean {
+  return !isPrivateAddress(address)
+}
 
 /** What the one timer of the connection is waiting for. */
 type Waiting = 'connect' | 'write' | 'headers' | 'body' | 'idle'
@@ -88,7 +94,9 @@ export class UpstreamConnection implements ConnectHandler {
     this.#parser = new ResponseParser(init.limits)
     this.#timer = new Timer(init.wheel, () => this.#onTimeout())
     this.#timer.arm(init.timeouts.upstreamConnectMs)
-    this.connection = connect({ host: init.host, port: init.port }, this, init.onError)
+    const { host, port, denyPrivate } = init
+    const options = { host, port, ...(denyPrivate ? { allowsAddress: isPublicAddress } : {}) }
+    this.connection = connect(options, this, init.onError)
   }
 
   get connected(): boolean {

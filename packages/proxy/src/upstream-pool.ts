@@ -1,4 +1,6 @@
+import { parseIpAddress } from '@prexy/http/ip-address'
 import type { MessageLimits } from '@prexy/http/limits'
+import { isPrivateAddress } from '@prexy/http/private-addresses'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import {
   DEFAULT_UPSTREAM_CONNECTIONS,
@@ -56,6 +58,9 @@ export class UpstreamPool implements UpstreamHome {
   constructor(init: UpstreamPoolInit) {
     this.#init = init
     const { config } = init
+    if (config.denyPrivate === true && parseIpAddress(config.host) !== undefined && isPrivateAddress(config.host)) {
+      throw new Error(`upstream ${config.host} is not an address of the public internet, and denyPrivate is set`)
+    }
     const host = config.host.includes(':') ? `[${config.host}]` : config.host
     this.authority = config.port === 80 ? host : `${host}:${config.port}`
     this.#maxConnections = config.maxConnections ?? DEFAULT_UPSTREAM_CONNECTIONS
@@ -129,6 +134,7 @@ export class UpstreamPool implements UpstreamHome {
     const upstream = new UpstreamConnection({
       host: config.host,
       port: config.port,
+      denyPrivate: config.denyPrivate === true,
       home: this,
       limits,
       wheel,

@@ -181,6 +181,28 @@ describe('a request does not make the proxy fetch from elsewhere', () => {
   })
 })
 
+describe('an upstream with denyPrivate', () => {
+  it.each(['localhost', 'ip6-localhost', 'localhost.'])('named %s is not connected to', async (host) => {
+    await using setup = await setUp({
+      upstream: { host, denyPrivate: true },
+      script: answering(() => plainResponse('')),
+    })
+    const client = await setup.connect()
+    for (let i = 0; i < 2; i++) expect((await client.get('/')).status).toBe(502)
+    expect([setup.origin.connections, setup.events[0].outcome]).toEqual([0, 'upstream-connect-failed'])
+    if (host === 'localhost') expect(setup.events[0].detail).toBe('localhost has no address that may be connected to')
+  })
+
+  it.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1'])(
+    'that is the address %s stops the start',
+    async (host) => {
+      const upstream = { host, port: 80, denyPrivate: true }
+      const config = { listen: [{ host: '127.0.0.1', port: 0 }], routes: [{ name: 'a', upstream }] }
+      await expect(startProxy(config)).rejects.toThrow(`upstream ${host} is not an address of the public internet`)
+    },
+  )
+})
+
 // T26 of the threat model.
 describe('a loop', () => {
   it('of the proxy to itself is 508 after one round', async () => {
