@@ -288,6 +288,9 @@ export class Automaton {
   private readonly allSymbols: readonly number[]
   /** A list of one for each byte class. */
   private readonly singleSymbols: readonly (readonly number[])[]
+  /** A flag for each instruction from which an assertion can be reached without a byte; undefined without assertions. */
+  private readonly reachesAssertion: Uint8Array | undefined
+  private readonly walk: number[] = []
   private visited: Int32Array
   private stamp = 0
   private activeSetsMade = 0
@@ -340,6 +343,7 @@ export class Automaton {
       this.rangeHigh[pc] = instruction.arcs[1]
       this.rangeTarget[pc] = instruction.arcs[2]
     })
+    this.reachesAssertion = asserts.size > 0 ? findAssertions(instructions) : undefined
     this.mixedText = rules.some((rule) => rule.usesSpan) || options.firedKeepsToken
     this.allText = !options.firedKeepsToken && rules.every((rule) => rule.usesSpan)
     this.useful = this.findUseful()
@@ -698,11 +702,8 @@ export class Automaton {
 
   /** Puts on the list what can be reached from an instruction when it is not known what comes next. */
   private pushTarget(work: Work, pc: number, context: number, group: number): number {
-    const { op } = this.program.instructions[pc]
-    if (op === 'match') return this.program.ruleOf[pc]
-    if (op === 'bytes' && this.useful === undefined) {
-      this.push(work, pc, group)
-      return -1
+    if (this.reachesAssertion === undefined || this.reachesAssertion[pc] === 0) {
+      return this.pushPlain(work, pc, context, group)
     }
     const { leaves, rule, waits } = this.reach(pc, context)
     if (waits && this.visited[this.threadId(pc, MODE_WAITING, 0)] !== work.stamp) {
@@ -711,6 +712,40 @@ export class Automaton {
       for (const leaf of leaves) this.visited[leaf] = work.stamp
     } else for (const leaf of leaves) this.push(work, leaf, group)
     return rule
+  }
+
+  /**
+   * The same where no assertion is reached. What an earlier thread of this step has been at is not entered again, so that
+   * a step visits every instruction once.
+   */
+  private pushPlain(work: Work, entry: number, context: number, group: number): number {
+    const { instructions } = this.program
+    const { visited, useful, walk } = this
+    const first = this.options.priority === 'first'
+    let best = -1
+    walk.length = 0
+    for (let pc: number | undefined = entry; pc !== undefined; pc = walk.pop()) {
+      if (visited[pc] === work.stamp) continue
+      const instruction = instructions[pc]
+      switch (instruction.op) {
+        case 'split': {
+          visited[pc] = work.stamp
+          const { next } = instruction
+          for (let i = next.length - 1; i >= 0; i--) walk.push(next[i])
+          break
+        }
+        case 'match':
+          if (first) return instruction.rule
+          if (best < 0 || instruction.rule < best) best = instruction.rule
+          break
+        case 'save':
+          walk.push(instruction.next)
+          break
+        default:
+          if (useful === undefined || useful[pc * 4 + this.contexts.kind[context]] === 1) this.push(work, pc, group)
+      }
+    }
+    return best
   }
 
   /**
@@ -1351,6 +1386,24 @@ const COPY_CHARACTER: RuleSource = {
 
 function isUndecided<T extends object>(value: T | Undecided): value is Undecided {
   return 'undecided' in value
+}
+
+/** A flag for each instruction from which an assertion, or the edge of a host name, can be reached without a byte. */
+function findAssertions(instructions: readonly Instruction[]): Uint8Array {
+  const before: number[][] = instructions.map(() => [])
+  const pending: number[] = []
+  instructions.forEach((instruction, pc) => {
+    if (instruction.op === 'split') for (const next of instruction.next) before[next].push(pc)
+    else if (instruction.op === 'save') before[instruction.next].push(pc)
+    else if (instruction.op === 'assert') pending.push(pc)
+  })
+  const found = new Uint8Array(instructions.length)
+  for (let pc = pending.pop(); pc !== undefined; pc = pending.pop()) {
+    if (found[pc] === 1) continue
+    found[pc] = 1
+    pending.push(...before[pc])
+  }
+  return found
 }
 
 /** Whether a rule's program can reach its end without a byte, whatever its assertions say. */

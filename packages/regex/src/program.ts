@@ -199,11 +199,35 @@ function compileClass(ranges: CodePointRanges, next: number, out: Emitter): numb
     for (let i = 0; i < ranges.length; i += 2) arcs.push(ranges[i], ranges[i + 1], next)
     return out.emit({ op: 'bytes', arcs })
   }
+  const base: number[] = []
+  for (const shape of classShape(ranges)) {
+    const arcs: number[] = []
+    for (let i = 0; i < shape.length; i += 3) {
+      arcs.push(shape[i], shape[i + 1], shape[i + 2] === SHAPE_NEXT ? next : base[shape[i + 2]])
+    }
+    base.push(out.emit({ op: 'bytes', arcs }))
+  }
+  return base[base.length - 1]
+}
+
+/** The arcs of each node of a class's automaton, the entry last; targets are nodes before, or what follows the class. */
+type ClassShape = readonly (readonly number[])[]
+const SHAPE_NEXT = -1
+
+/** Of classes that were compiled: a counted repetition compiles the same one again and again. */
+const classShapes = new WeakMap<CodePointRanges, ClassShape>()
+
+function classShape(ranges: CodePointRanges): ClassShape {
+  const known = classShapes.get(ranges)
+  if (known !== undefined) return known
   const tails: ByteRangeList[] = []
   for (let i = 0; i < ranges.length; i += 2) {
     for (const sequence of utf8Sequences(ranges[i], ranges[i + 1])) tails.push(sequence)
   }
-  return compileSequences(tails, next, out, new Map())
+  const nodes: number[][] = []
+  addSequences(tails, nodes, new Map())
+  classShapes.set(ranges, nodes)
+  return nodes
 }
 
 type ByteRangeList = readonly (readonly [number, number])[]
@@ -212,12 +236,7 @@ type ByteRangeList = readonly (readonly [number, number])[]
  * Builds the byte automaton of a set of UTF-8 sequences. First ranges of well-formed sequences of disjoint code point
  * ranges are equal or disjoint, so grouping by first range gives a deterministic node; equal tails share a node.
  */
-function compileSequences(
-  sequences: readonly ByteRangeList[],
-  next: number,
-  out: Emitter,
-  shared: Map<string, number>,
-): number {
+function addSequences(sequences: readonly ByteRangeList[], nodes: number[][], shared: Map<string, number>): number {
   const key = sequences.map((sequence) => sequence.map(([low, high]) => `${low}-${high}`).join(' ')).join('|')
   const known = shared.get(key)
   if (known !== undefined) return known
@@ -231,10 +250,10 @@ function compileSequences(
   }
   const arcs: number[] = []
   for (const group of [...groups.values()].sort((a, b) => a.low - b.low)) {
-    const target = group.tails[0].length === 0 ? next : compileSequences(group.tails, next, out, shared)
+    const target = group.tails[0].length === 0 ? SHAPE_NEXT : addSequences(group.tails, nodes, shared)
     arcs.push(group.low, group.high, target)
   }
-  const entry = out.emit({ op: 'bytes', arcs })
-  shared.set(key, entry)
-  return entry
+  shared.set(key, nodes.length)
+  nodes.push(arcs)
+  return nodes.length - 1
 }
