@@ -3,11 +3,12 @@ import type { RecordContent } from './content.ts'
 import type { ElementNode } from './nodes.ts'
 import type { RenderBudget } from './render-budget.ts'
 import { ARRAY_FLAG } from './value-types.ts'
-import { arrayItems } from './values.ts'
 
 /** One item in place of the array in a slot, while the element around it is written. */
 export interface Repeat {
   readonly slot: number
+  /** Its number in the array. */
+  readonly item: number
   readonly start: number
   readonly end: number
   /** The one that this one stands inside of. */
@@ -32,16 +33,15 @@ export function repeatsOf(
   outer: Repeat | undefined,
   budget: RenderBudget,
 ): Repeat[] | undefined {
-  const bytes = content.chunk?.bytes
-  if (bytes === undefined) return undefined
   for (const { index } of element.slots) {
     const slot = content.slot(instance, index)
     if (slot < 0 || content.slotType[slot] < ARRAY_FLAG || findRepeat(outer, slot) !== undefined) continue
-    const items = arrayItems(bytes, content.slotType[slot], content.slotStart[slot], content.slotEnd[slot])
+    const items = content.items(slot)
     if (items.length <= 2) continue
     budget.spend(items.length)
     const repeats: Repeat[] = []
-    for (let i = 0; i < items.length; i += 2) repeats.push({ slot, start: items[i], end: items[i + 1], outer })
+    for (let i = 0; i < items.length; i += 2)
+      repeats.push({ slot, item: i / 2, start: items[i], end: items[i + 1], outer })
     return repeats
   }
   return undefined

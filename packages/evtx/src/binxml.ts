@@ -14,7 +14,9 @@ import {
   SLOT,
   TEXT,
   type AttributeNode,
+  objectLayout,
   type Node,
+  type ObjectLayout,
   type SlotNode,
 } from './nodes.ts'
 import { ContentFault } from './problems.ts'
@@ -76,6 +78,7 @@ interface OpenElement {
   readonly attributes: AttributeNode[]
   readonly children: Node[]
   readonly slots: SlotNode[]
+  layout: ObjectLayout | undefined
 }
 
 export function parseFragment(source: NameSource, start: number, end: number, options: FragmentOptions): Fragment {
@@ -188,7 +191,7 @@ class FragmentParser {
     this.#take(dependencyIds ? 6 : 4)
     const name = this.#name()
     if (hasAttributes) this.#take(4)
-    const element: OpenElement = { kind: ELEMENT, name, attributes: [], children: [], slots: [] }
+    const element: OpenElement = { kind: ELEMENT, name, attributes: [], children: [], slots: [], layout: undefined }
     this.#push(element)
     this.#open.push(element)
     this.#sawDepth(this.#open.length)
@@ -197,7 +200,10 @@ class FragmentParser {
   }
 
   #closeElement(): void {
-    this.#open.pop()
+    const element = this.#open.pop()
+    if (element !== undefined && this.#options.instances === undefined) {
+      element.layout = objectLayout(element.name, element.children)
+    }
     this.#inStartTag = false
     this.#parts = undefined
   }

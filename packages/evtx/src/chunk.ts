@@ -46,7 +46,8 @@ export class Chunk implements NameSource {
   readonly #charge: (bytes: number) => void
 
   constructor(bytes: Uint8Array, offset: number, store: TemplateStore, limits: EvtxLimits) {
-    this.bytes = bytes
+    // A plain view: those of Node's Buffer are slower to make.
+    this.bytes = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length)
     this.offset = offset
     this.#store = store
     this.#parseBudget = limits.maxTemplateBytesPerChunk

@@ -17,6 +17,7 @@ import { INSTANCE, type Node, type Template } from './nodes.ts'
 import { ContentFault } from './problems.ts'
 import { DEFINITION_HEAD_BYTES } from './template-store.ts'
 import { ARRAY_FLAG, BINXML_TYPE } from './value-types.ts'
+import { arrayItems } from './values.ts'
 
 /** Version, number of the template, offset of its definition. */
 const INSTANCE_HEAD_BYTES = 9
@@ -49,9 +50,12 @@ export class RecordContent implements InstanceReader {
   readonly slotContent: Int32Array = new Int32Array(MAX_SLOTS)
   readonly fragments: (readonly Node[])[] = []
   hasArrays = false
+  /** Slots whose values are arrays. */
+  readonly arraySlots: number[] = []
   /** Some template names fields by values. */
   hasNamesInSlots = false
 
+  readonly #items = new Map<number, readonly number[]>()
   #slots = 0
   #fragmentDepth = 0
   readonly #limits: EvtxLimits
@@ -72,8 +76,20 @@ export class RecordContent implements InstanceReader {
     this.#fragmentDepth = 0
     this.fragments.length = 0
     this.hasArrays = false
+    this.arraySlots.length = 0
+    this.#items.clear()
     this.hasNamesInSlots = false
     this.root = this.#readContent(start, end)
+  }
+
+  /** Begins and ends of the items of an array in a slot, in pairs. */
+  items(slot: number): readonly number[] {
+    let items = this.#items.get(slot)
+    if (items === undefined) {
+      items = arrayItems(this.#chunk().bytes, this.slotType[slot], this.slotStart[slot], this.slotEnd[slot])
+      this.#items.set(slot, items)
+    }
+    return items
   }
 
   lacksValues(): boolean {
@@ -155,7 +171,10 @@ export class RecordContent implements InstanceReader {
       slotEnd[slot] = value
       slotContent[slot] = NO_CONTENT
       if (type === BINXML_TYPE) nested = true
-      if (type >= ARRAY_FLAG) this.hasArrays = true
+      if (type >= ARRAY_FLAG) {
+        this.hasArrays = true
+        this.arraySlots.push(slot)
+      }
     }
     if (value > end) throw new ContentFault(`the values of a template go ${value - end} bytes past their record`)
     const depth = nested ? this.#readNested(first, count) : 0

@@ -1,8 +1,8 @@
 /** The fields of one record without its XML: what an engine reads that asks for few of them, of many records. */
 import type { RecordContent } from './content.ts'
 import type { RenderBudget } from './render-budget.ts'
-import { NOT_A_PLAIN_SLOT, Shape, type FieldSource } from './shape.ts'
-import { NULL_TYPE, STRING_TYPE } from './value-types.ts'
+import { NOT_A_PLAIN_SLOT, Shape, type FieldSource, type ItemSource } from './shape.ts'
+import { ARRAY_FLAG, NULL_TYPE, STRING_TYPE } from './value-types.ts'
 import { isEmptyValue, type Scalar, type ValueReader } from './values.ts'
 
 /**
@@ -95,6 +95,8 @@ export class FieldRow {
         return this.#ownValues[source.number]
       case 'slot':
         return this.#readSlot(source.instance, source.index)
+      case 'item':
+        return this.#readItem(source)
       case 'joined': {
         let text: string | undefined
         for (const part of source.parts) {
@@ -106,6 +108,15 @@ export class FieldRow {
     }
   }
 
+  #readItem({ instance, index, item }: ItemSource): Scalar | undefined {
+    const content = this.#content
+    const slot = content.slot(instance, index)
+    if (slot < 0) return undefined
+    const items = content.items(slot)
+    if (item * 2 >= items.length) return undefined
+    return this.#readValue(content.slotType[slot] & ~ARRAY_FLAG, items[item * 2], items[item * 2 + 1])
+  }
+
   #isNull(instance: number, index: number): boolean {
     const slot = this.#content.slot(instance, index)
     return slot < 0 || this.#content.slotType[slot] === NULL_TYPE
@@ -115,9 +126,10 @@ export class FieldRow {
     const content = this.#content
     const slot = content.slot(instance, index)
     if (slot < 0) return undefined
-    const type = content.slotType[slot]
-    const start = content.slotStart[slot]
-    const end = content.slotEnd[slot]
+    return this.#readValue(content.slotType[slot], content.slotStart[slot], content.slotEnd[slot])
+  }
+
+  #readValue(type: number, start: number, end: number): Scalar | undefined {
     const { bytes } = this
     if (isEmptyValue(bytes, type, start, end)) return undefined
     if (!this.#budget.trySpend(end - start)) {

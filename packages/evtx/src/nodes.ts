@@ -19,6 +19,16 @@ export interface ElementNode {
   readonly children: readonly Node[]
   /** Slots that stand in the element itself, in an attribute or between its children. */
   readonly slots: readonly SlotNode[]
+  /** Of elements in templates whose members in an object are known beforehand. */
+  readonly layout: ObjectLayout | undefined
+}
+
+/** What an element is as an object, as far as its template says. */
+export interface ObjectLayout {
+  /** By child; undefined for slots. */
+  readonly names: readonly (string | undefined)[]
+  /** Has all names, in their order. */
+  readonly empty: { readonly [name: string]: null }
 }
 
 export interface AttributeNode {
@@ -98,6 +108,38 @@ export function hasNamesInSlots(nodes: readonly Node[]): boolean {
         node.attributes.some(({ name, parts }) => name === 'Name' && parts.some(({ kind }) => kind === SLOT))) ||
         hasNamesInSlots(node.children)),
   )
+}
+
+/** Whether an element's children named Data are named by their attribute. */
+export function isDataContainer(name: string): boolean {
+  return name === 'EventData' || name === 'UserData'
+}
+
+/**
+ * The layout of an element all of whose children are slots, and elements that have different names or, in a container,
+ * are data of different names. Undefined for all others.
+ */
+export function objectLayout(name: string, children: readonly Node[]): ObjectLayout | undefined {
+  const names: (string | undefined)[] = []
+  const empty: { [name: string]: null } = {}
+  for (const child of children) {
+    if (child.kind === SLOT) {
+      names.push(undefined)
+      continue
+    }
+    if (child.kind !== ELEMENT) return undefined
+    const member = isDataContainer(name) && child.name === 'Data' ? literalName(child) : child.name
+    if (member === undefined || member === '__proto__' || Object.hasOwn(empty, member)) return undefined
+    names.push(member)
+    // oxlint-disable-next-line unicorn/no-null -- as in JSON
+    empty[member] = null
+  }
+  return Object.keys(empty).length > 0 ? { names, empty } : undefined
+}
+
+function literalName({ attributes }: ElementNode): string | undefined {
+  const parts = attributes.find(({ name }) => name === 'Name')?.parts
+  return parts?.length === 1 && parts[0].kind === TEXT && parts[0].text !== '' ? parts[0].text : undefined
 }
 
 export function countSlots(nodes: readonly Node[]): number {

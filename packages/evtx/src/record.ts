@@ -9,7 +9,7 @@ import { BudgetSpent, RenderBudget } from './render-budget.ts'
 import { ObjectWriter, stringifyEvent, type AttributeLayout, type EventObject } from './render-object.ts'
 import { XmlWriter, type XmlLayout } from './render-xml.ts'
 import { ShapeStore } from './shape-store.ts'
-import { EPOCH_MS, filetimeMs, filetimeTicks, formatFiletime } from './times.ts'
+import { EPOCH_MS, filetimeMs, filetimeTicks } from './times.ts'
 import { ValueReader, type Scalar } from './values.ts'
 
 /** Magic, size, number, time. Content follows, and the size again. */
@@ -35,6 +35,7 @@ export class EvtxRecord {
   isRecovered = false
 
   readonly #report: EvtxReport
+  readonly #values: ValueReader
   readonly #content: RecordContent
   readonly #budget: RenderBudget
   readonly #xml: XmlWriter
@@ -47,6 +48,7 @@ export class EvtxRecord {
   /** @internal */
   constructor(limits: EvtxLimits, report: EvtxReport) {
     const values = new ValueReader()
+    this.#values = values
     this.#report = report
     this.#content = new RecordContent(limits)
     this.#budget = new RenderBudget(limits)
@@ -73,7 +75,7 @@ export class EvtxRecord {
 
   /** As `2016-07-08T18:12:51.6816408Z`. */
   get time(): string {
-    return formatFiletime(this.timeLow, this.timeHigh)
+    return this.#values.times.format(this.timeLow, this.timeHigh)
   }
 
   /** Element by element as it was written. One root element, unless the record holds several. */

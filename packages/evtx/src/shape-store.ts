@@ -1,6 +1,6 @@
 /**
- * Makes shapes and finds them again. A record's shape follows from its templates and where they stand in each other, except
- * when a value is an array, which repeats elements, or a name, or when there is no template.
+ * Makes shapes and finds them again. A record's shape follows from its templates, where they stand in each other, and how
+ * many items its arrays have; except when a value is a name, or when there is no template.
  */
 import { findRepeat, repeatsOf, type Repeat } from './array-repeat.ts'
 import { NO_CONTENT, type RecordContent } from './content.ts'
@@ -22,7 +22,6 @@ import {
 } from './nodes.ts'
 import { BudgetSpent, type RenderBudget } from './render-budget.ts'
 import { Shape, type FieldPlan, type FieldSource } from './shape.ts'
-import { ARRAY_FLAG } from './value-types.ts'
 import type { Scalar, ValueReader } from './values.ts'
 
 const NO_INSTANCE = -1
@@ -51,32 +50,46 @@ export class ShapeStore {
 
   /** Values that only this record has go into `ownValues`. Throws a `BudgetSpent`. */
   shapeOf(content: RecordContent, ownValues: Scalar[]): Shape {
-    if (content.hasArrays || content.hasNamesInSlots || content.fragments.length > 0)
-      return this.#findByFields(content, ownValues)
+    this.#makeRoom()
+    if (content.hasNamesInSlots || content.fragments.length > 0) return this.#findByFields(content, ownValues)
     let node = this.#byTemplates
     for (let instance = 0; instance < content.instances; instance++) {
-      const key = content.templates[instance].id * SLOT_SPACE + content.instanceSlot[instance] + 1
-      let next = node.next.get(key)
-      if (next === undefined) {
-        next = { next: new Map(), shape: undefined }
-        node.next.set(key, next)
+      node = this.#step(node, content.templates[instance].id * SLOT_SPACE + content.instanceSlot[instance] + 1)
+    }
+    if (content.hasArrays) {
+      for (const slot of content.arraySlots) {
+        node = this.#step(node, -1 - slot * SLOT_SPACE - content.items(slot).length)
       }
-      node = next
     }
     if (node.shape !== undefined) return node.shape
     const shape = new Shape(this.#nextId++, this.#collect(content, ownValues))
-    if (!this.#makeRoom(shape)) node.shape = shape
+    node.shape = shape
+    this.#count(shape)
     return shape
+  }
+
+  #step(node: ShapeNode, key: number): ShapeNode {
+    let next = node.next.get(key)
+    if (next === undefined) {
+      next = { next: new Map(), shape: undefined }
+      node.next.set(key, next)
+      this.#kept++
+    }
+    return next
   }
 
   #findByFields(content: RecordContent, ownValues: Scalar[]): Shape {
     const plans = this.#collect(content, ownValues)
-    const key = JSON.stringify(plans.map(({ path, source, isEmptyText }) => [path, source, isEmptyText]))
+    let key = ''
+    for (const { path, source, isEmptyText } of plans) {
+      const from = source.kind === 'own' ? 'own' : JSON.stringify(source)
+      key += `${path}\n${from}${isEmptyText ? '"' : ''}\n`
+    }
     const known = this.#byFields.get(key)
     if (known !== undefined) return known
     const shape = new Shape(this.#nextId++, plans)
-    this.#makeRoom(shape)
     this.#byFields.set(key, shape)
+    this.#count(shape)
     return shape
   }
 
@@ -84,17 +97,18 @@ export class ShapeStore {
     return new FieldCollector(content, this.#values, this.#budget, ownValues, this.#limits.maxFields).collect()
   }
 
-  /** Forgets everything when there is too much. Says whether it did. */
-  #makeRoom({ plans }: Shape): boolean {
+  #count({ plans }: Shape): void {
     let chars = 0
     for (const { path } of plans) chars += path.length
     // Paths as long as a page count as several fields.
-    this.#kept += plans.length + Math.floor(chars / 64) + 1
-    if (this.#kept <= this.#limits.maxKeptFields) return false
+    this.#kept += plans.length + Math.floor(chars / 64)
+  }
+
+  #makeRoom(): void {
+    if (this.#kept <= this.#limits.maxKeptFields) return
     this.#byTemplates = { next: new Map(), shape: undefined }
     this.#byFields.clear()
     this.#kept = 0
-    return true
   }
 }
 
@@ -155,7 +169,7 @@ class FieldCollector {
             const repeat = findRepeat(this.#repeat, slot)
             sources.push(
               repeat !== undefined
-                ? this.#item(repeat)
+                ? { kind: 'item', instance, index: node.index, item: repeat.item }
                 : { kind: 'slot', instance, index: node.index, optional: node.optional },
             )
           }
@@ -173,12 +187,6 @@ class FieldCollector {
   #text(node: Node, instance: number): FieldSource {
     const text = this.#literal(node)
     return instance === NO_INSTANCE ? this.#own(text) : { kind: 'constant', text }
-  }
-
-  #item({ slot, start, end }: Repeat): FieldSource {
-    const { chunk, slotType } = this.#content
-    if (chunk === undefined) throw new Error('no record was read')
-    return this.#own(this.#values.scalar(chunk.bytes, slotType[slot] & ~ARRAY_FLAG, start, end))
   }
 
   #own(value: Scalar): FieldSource {

@@ -17,7 +17,15 @@ export interface SlotSource {
   readonly optional: boolean
 }
 
-/** A value that was read when the shape was looked for: an item of an array, text of a record without a template. */
+/** An item of the array in a slot. */
+export interface ItemSource {
+  readonly kind: 'item'
+  readonly instance: number
+  readonly index: number
+  readonly item: number
+}
+
+/** A value that was read when the shape was looked for: text of a record without a template. */
 export interface OwnSource {
   readonly kind: 'own'
   readonly number: number
@@ -33,7 +41,7 @@ export interface JoinedSource {
   readonly parts: readonly FieldSource[]
 }
 
-export type FieldSource = SlotSource | OwnSource | ConstantSource | JoinedSource
+export type FieldSource = SlotSource | ItemSource | OwnSource | ConstantSource | JoinedSource
 
 export interface FieldPlan extends Field {
   readonly source: FieldSource

@@ -1,10 +1,10 @@
 /** Windows times as text, to the last digit that they have. */
-import { u16, u32 } from './integers.hot.ts'
+import { u16 } from './integers.hot.ts'
 
 /** Milliseconds from 1601-01-01, where FILETIME begins, to 1970-01-01. */
 export const EPOCH_MS = 11_644_473_600_000
 const TICKS_PER_MS = 10_000
-const DAY_MS = 86_400_000
+const DAY_SECONDS = 86_400
 
 /**
  * Whole milliseconds since 1601 of a FILETIME, which counts 100 ns in 64 bits. Exact: the parts stay below 2^53.
@@ -19,15 +19,25 @@ export function filetimeTicks(low: number, high: number): number {
   return (high * 7_296 + low) % TICKS_PER_MS
 }
 
-/** As `2016-07-08T18:12:51.6816408Z`. Years of five digits come as they are. */
-export function formatFiletime(low: number, high: number): string {
-  const ms = filetimeMs(low, high)
-  const inDay = ms % DAY_MS
-  const ticks = (inDay % 1_000) * TICKS_PER_MS + filetimeTicks(low, high)
-  const seconds = Math.floor(inDay / 1_000)
-  const hour = Math.floor(seconds / 3_600)
-  const minute = Math.floor((seconds % 3_600) / 60)
-  return `${formatDay(Math.floor(ms / DAY_MS))}T${two(hour)}:${two(minute)}:${two(seconds % 60)}.${String(ticks).padStart(7, '0')}Z`
+/** Formats FILETIMEs. Times of a log come close together, so the last second is kept. */
+export class FiletimeFormat {
+  #second = -1
+  #upToSecond = ''
+
+  /** As `2016-07-08T18:12:51.6816408Z`. Years of five digits come as they are. */
+  format(low: number, high: number): string {
+    const ms = filetimeMs(low, high)
+    const second = Math.floor(ms / 1_000)
+    if (second !== this.#second) {
+      this.#second = second
+      const inDay = second % DAY_SECONDS
+      const hour = Math.floor(inDay / 3_600)
+      const minute = Math.floor((inDay % 3_600) / 60)
+      this.#upToSecond = `${formatDay(Math.floor(second / DAY_SECONDS))}T${two(hour)}:${two(minute)}:${two(inDay % 60)}.`
+    }
+    const ticks = (ms % 1_000) * TICKS_PER_MS + filetimeTicks(low, high)
+    return `${this.#upToSecond}${String(ticks).padStart(7, '0')}Z`
+  }
 }
 
 /** As `2016-07-08T18:12:51.681Z`; a SYSTEMTIME has no more digits. Its 16 bytes are shown as they are, valid or not. */
@@ -35,10 +45,6 @@ export function formatSystemTime(bytes: Uint8Array, at: number): string {
   const day = `${String(u16(bytes, at)).padStart(4, '0')}-${two(u16(bytes, at + 2))}-${two(u16(bytes, at + 6))}`
   const time = `${two(u16(bytes, at + 8))}:${two(u16(bytes, at + 10))}:${two(u16(bytes, at + 12))}`
   return `${day}T${time}.${String(u16(bytes, at + 14)).padStart(3, '0')}Z`
-}
-
-export function readFiletime(bytes: Uint8Array, at: number): string {
-  return formatFiletime(u32(bytes, at), u32(bytes, at + 4))
 }
 
 function two(value: number): string {

@@ -4,7 +4,7 @@
  */
 import { u16, u32 } from './integers.hot.ts'
 import { readAnsi, Utf16Reader } from './text.hot.ts'
-import { formatSystemTime, readFiletime } from './times.ts'
+import { FiletimeFormat, formatSystemTime } from './times.ts'
 import {
   ANSI_TYPE,
   ARRAY_FLAG,
@@ -45,6 +45,7 @@ const HEX_PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
 )
 
 export class ValueReader {
+  readonly times: FiletimeFormat = new FiletimeFormat()
   readonly #utf16 = new Utf16Reader()
 
   /** The characters of a stretch of UTF-16LE, without NULs at its end. */
@@ -78,7 +79,7 @@ export class ValueReader {
       case GUID_TYPE:
         return guids === 'braced' ? `{${guid(bytes, start)}}` : guid(bytes, start)
       case FILETIME_TYPE:
-        return readFiletime(bytes, start)
+        return this.times.format(u32(bytes, start), u32(bytes, start + 4))
       case SYSTEMTIME_TYPE:
         return formatSystemTime(bytes, start)
       case SID_TYPE:

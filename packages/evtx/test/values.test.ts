@@ -1,7 +1,7 @@
 /** Every type of value, in each rendering. */
 import { evtxValue as v, filetimeOf, type EvtxValue } from '@prexy/testing/evtx-values'
 import { describe, expect, test } from 'vitest'
-import { formatFiletime } from '@prexy/evtx/times'
+import { FiletimeFormat } from '@prexy/evtx/times'
 import { readContent, type ReadRecord } from './reading.ts'
 
 const GUID = '{54849625-5478-4994-A5BA-3E3B0328C30D}'
@@ -184,6 +184,8 @@ describe('arrays repeat the element around them', () => {
 })
 
 describe('times', () => {
+  const times = new FiletimeFormat()
+
   test.each([
     [0n, '1601-01-01T00:00:00.0000000Z'],
     [filetimeOf('2000-02-29T23:59:59.9999999Z'), '2000-02-29T23:59:59.9999999Z'],
@@ -191,7 +193,7 @@ describe('times', () => {
     [filetimeOf('9999-12-31T23:59:59.9999999Z'), '9999-12-31T23:59:59.9999999Z'],
     [2n ** 64n - 1n, '60056-05-28T05:36:10.9551615Z'],
   ])('%d', (ticks, text) => {
-    expect(formatFiletime(Number(ticks & 0xffff_ffffn), Number(ticks >> 32n))).toBe(text)
+    expect(times.format(Number(ticks & 0xffff_ffffn), Number(ticks >> 32n))).toBe(text)
   })
 
   test('agree with Date on every day of a cycle, to the millisecond', () => {
@@ -199,7 +201,7 @@ describe('times', () => {
       const ms = day * 86_400_000 + ((day * 7_919) % 86_400_000)
       const ticks = BigInt(ms) * 10_000n
       const date = new Date(ms - 11_644_473_600_000).toISOString()
-      expect(formatFiletime(Number(ticks & 0xffff_ffffn), Number(ticks >> 32n))).toBe(date.replace('Z', '0000Z'))
+      expect(times.format(Number(ticks & 0xffff_ffffn), Number(ticks >> 32n))).toBe(date.replace('Z', '0000Z'))
     }
   })
 })
