@@ -6,6 +6,7 @@ import {
   type FieldList,
   fieldValue,
   hopByHopAnd,
+  isToken,
   joinedValue,
   listElements,
   listHasToken,
@@ -240,6 +241,18 @@ const NOT_OF_CHANGED: NameSet = hopByHopAnd([...DIGEST_NAMES, 'accept-ranges', '
 /** Trailers of a changed body: end-to-end, without digests of what the origin sent. */
 export function changedTrailers(trailers: FieldList): string[] {
   return withoutFields(endToEndTrailers(trailers), DIGESTS)
+}
+
+/**
+ * The names in Trailer (RFC 9110 §6.6.2) of fields that may follow the body, as one value; undefined if there are none.
+ * `changed`: whether the body is.
+ */
+export function announcedTrailers(fields: FieldList, changed: boolean): string | undefined {
+  const announced = joinedValue(fields, 'trailer')
+  if (announced === undefined) return undefined
+  const trailers = listElements(announced).flatMap((name) => (isToken(name) ? [name, ''] : []))
+  const kept = changed ? changedTrailers(trailers) : endToEndTrailers(trailers)
+  return kept.length === 0 ? undefined : kept.filter((_, at) => at % 2 === 0).join(', ')
 }
 
 /**

@@ -16,7 +16,6 @@ import {
   type FieldList,
   fieldValue,
   joinedValue,
-  listHasToken,
   singleValue,
   removeField,
 } from '@prexy/http/fields'
@@ -27,7 +26,7 @@ import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prex
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
 import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
-import { changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
+import { announcedTrailers, changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
 import type { Connection } from '@prexy/net/connection'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { AnswerInit } from './answer.ts'
@@ -35,7 +34,7 @@ import { type ResourceVersion, resourceVersion } from './applicability-memory.ts
 import { applyHeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
-import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat } from './request-edits.ts'
+import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat, wantsTrailers } from './request-edits.ts'
 import { RequestBody } from './request-body.ts'
 import { requestVariables } from './request-variables.ts'
 import type { OutputFraming, ResponseOutput } from './response-output.ts'
@@ -121,6 +120,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #bodyBegun = false
   #status: number | undefined = undefined
   #keepAlive: boolean
+  readonly #wantsTrailers: boolean
   /** Set when everything was given to the client's connection, which may not have sent it yet. */
   #lastOutcome: ExchangeOutcome | undefined = undefined
   #upstreamStalled = false
@@ -150,6 +150,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#startedAt = startedAt
     this.#headAt = performance.now()
     this.#keepAlive = request.keepAlive
+    this.#wantsTrailers = wantsTrailers(request.fields)
   }
 
   /** Whether octets of the request body can be taken now. */
@@ -457,6 +458,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       fields.push('Connection', 'Upgrade', 'Upgrade', UPGRADE_PROTOCOL)
     }
     const framing = this.#framing(head, decision, fields)
+    this.#announceTrailers(head, decision, framing, fields)
     this.#addTiming(fields, decision, framing)
     const { maxHttp10BufferBytes } = this.#runtime.limits
     const holds = framing.kind === 'close' && maxHttp10BufferBytes > 0 && !isStream(head.fields)
@@ -493,12 +495,18 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     return { ...decision, active: left }
   }
 
+  #announceTrailers(head: ResponseHead, decision: GateDecision, framing: OutputFraming, fields: string[]): void {
+    if (framing.kind !== 'chunked' || head.body.kind !== 'chunked' || !this.#wantsTrailers) return
+    const names = announcedTrailers(head.fields, decision.action === 'rewrite')
+    if (names !== undefined) fields.push('Trailer', names)
+  }
+
   #addTiming(fields: string[], decision: GateDecision, framing: OutputFraming): void {
     if (this.#askedAt === undefined || this.#respondedAt === undefined) return
     const value = headTiming(this.#startedAt, this.#askedAt, this.#respondedAt, performance.now())
     fields.push('Server-Timing', value)
     // RFC 9110 §6.6.2: how long rewriting took may have to follow the body.
-    const follows = decision.action === 'rewrite' && framing.kind === 'chunked' && this.#wantsTrailers()
+    const follows = decision.action === 'rewrite' && framing.kind === 'chunked' && this.#wantsTrailers
     if (follows) fields.push('Trailer', 'Server-Timing')
   }
 
@@ -543,7 +551,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       rulesLeftOut: leftOut(this.#version?.active, decision.active),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
-      sendsTrailers: this.#wantsTrailers(),
+      sendsTrailers: this.#wantsTrailers,
       serverTiming: route.serverTiming,
     })
   }
@@ -555,12 +563,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       rewrittenUrls([this.request.authority, route.pool.authority], route.rules?.rules ?? [])
     const integrity = route.integrity === 'warn' ? 'watch' : route.integrity === 'drop' ? drop() : undefined
     return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
-  }
-
-  /** RFC 9110 §6.5.1: trailers that nobody asked for may get lost. */
-  #wantsTrailers(): boolean {
-    const te = joinedValue(this.request.fields, 'te')
-    return te !== undefined && listHasToken(te, 'trailers')
   }
 
   onResponseData(data: Uint8Array): boolean {
@@ -583,7 +585,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       this.#body.onUpstreamEnd(trailers)
       return
     }
-    const send = trailers.length > 0 && this.#wantsTrailers()
+    const send = trailers.length > 0 && this.#wantsTrailers
     this.#client.output.finish(send ? endToEndTrailers(trailers) : [])
     this.#responseDone()
   }

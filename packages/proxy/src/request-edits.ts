@@ -1,4 +1,13 @@
-import { type FieldList, fieldValue, fieldValues, listElements, removeField, setField } from '@prexy/http/fields'
+import {
+  type FieldList,
+  fieldValue,
+  fieldValues,
+  joinedValue,
+  listElements,
+  listHasToken,
+  removeField,
+  setField,
+} from '@prexy/http/fields'
 import type { RequestHead } from '@prexy/http/message'
 
 /** Whether a request has passed through the proxy that calls itself by this pseudonym in Via (RFC 9110 §7.6.3). */
@@ -58,8 +67,23 @@ export function editRequestFields(fields: string[], request: RequestHead, edits:
   }
   if (request.body.kind === 'length') fields.push('Content-Length', String(request.body.bytes))
   else if (request.body.kind === 'chunked') fields.push('Transfer-Encoding', 'chunked')
-  if (edits.upgrade !== undefined) fields.push('Connection', 'Upgrade', 'Upgrade', edits.upgrade)
-  else if (!edits.keepAlive) fields.push('Connection', 'close')
+  if (edits.upgrade !== undefined) {
+    fields.push('Connection', 'Upgrade', 'Upgrade', edits.upgrade)
+    return
+  }
+  const options = edits.keepAlive ? [] : ['close']
+  // RFC 9110 §10.1.4: of TE only this is for us to pass on, and Connection names it.
+  if (wantsTrailers(request.fields)) {
+    fields.push('TE', 'trailers')
+    options.push('TE')
+  }
+  if (options.length > 0) fields.push('Connection', options.join(', '))
+}
+
+/** RFC 9110 §6.5.1: trailers that nobody asked for may get lost. */
+export function wantsTrailers(fields: FieldList): boolean {
+  const te = joinedValue(fields, 'te')
+  return te !== undefined && listHasToken(te, 'trailers')
 }
 
 /** Methods that may be sent again when their outcome is unknown (RFC 9110 §9.2.2). */

@@ -225,12 +225,15 @@ describe('a response body', () => {
   it('has its trailers passed on to a client that wants them, except what may not stand there', async () => {
     await using setup = await setUp({
       script: replying(
-        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\nX-Sum: 7\r\nSet-Cookie: a=b\r\n\r\n',
+        'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum, Set-Cookie, ?\r\n\r\n' +
+          '2\r\nhi\r\n0\r\nX-Sum: 7\r\nSet-Cookie: a=b\r\n\r\n',
       ),
     })
     const client = await setup.connect()
-    expect((await client.get('/', 'TE: trailers', 'Connection: TE')).trailers).toEqual(['X-Sum: 7'])
-    expect((await client.get('/')).trailers).toEqual([])
+    const asked = await client.get('/', 'TE: trailers', 'Connection: TE')
+    expect([asked.trailers, asked.values('trailer')]).toEqual([['X-Sum: 7'], ['X-Sum']])
+    const plain = await client.get('/')
+    expect([plain.trailers, plain.values('trailer')]).toEqual([[], []])
   })
 })
 
@@ -269,6 +272,8 @@ describe('a request', () => {
       'X-Real-IP: 127.0.0.1',
       'X-Request-Id: ID',
       'Via: 1.1 other, 1.1 ID',
+      'TE: trailers',
+      'Connection: TE',
       '',
       '',
     ])
