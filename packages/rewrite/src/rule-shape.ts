@@ -11,6 +11,14 @@ const KINDS: readonly { readonly texts: readonly string[]; readonly others: read
   { texts: ['insert', 'at', 'with'], others: [] },
 ]
 
+/** Fields of rules that have one of a few values. */
+const FIELD_CHOICES: Readonly<Record<string, readonly (string | boolean)[]>> = {
+  insert: ['before', 'after', 'replace'],
+  subdomains: ['ignore', 'keep', 'map'],
+  keepCase: [true, false],
+  once: [true, false],
+}
+
 export interface ShapeProblem {
   readonly field: string
   readonly message: string
@@ -43,6 +51,17 @@ export function ruleShapeProblems(rule: unknown): ShapeProblem[] {
   for (const field of texts) {
     if (typeof fields.get(field) === 'string') continue
     problems.push({ field, message: `${field} is no text`, hint: `a ${texts[0]} rule needs ${texts.join(', ')}` })
+  }
+  for (const [field, choices] of Object.entries(FIELD_CHOICES)) {
+    const value = fields.get(field)
+    if (value === undefined || choices.some((choice) => choice === value)) continue
+    // That it is a text at all is asked of the texts of a kind above.
+    if (texts.includes(field) && typeof value !== 'string') continue
+    problems.push({ field, message: `there is no ${field} '${String(value)}'`, hint: `write ${choices.join(' or ')}` })
+  }
+  const flags = fields.get('flags')
+  if (flags !== undefined && typeof flags !== 'string') {
+    problems.push({ field: 'flags', message: 'flags is no text', hint: "write letters, like 'im'" })
   }
   const between = fields.get('between')
   if (between !== undefined && !isMarkerPair(between)) {
