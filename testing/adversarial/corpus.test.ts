@@ -18,6 +18,8 @@ const MAX_HELD_BYTES = 500
 const BODY_BYTES = 3_000
 const CHUNK_BYTES = 700
 const SHORT_BYTES = 90
+/** The automaton's own limit. */
+const MAX_ANALYSED_STATES = 4_000
 const NO_CACHE = { tableBytes: 0, statesPerBody: 0 }
 
 /** The case's own limit where it has one: it is part of the attack. */
@@ -47,9 +49,11 @@ describe.each(ADVERSARIAL_CASES)('$name', (attack) => {
     const [once, twice] = [BODY_BYTES / 2, BODY_BYTES].map((bytes) => {
       const watched = watch(rules, limited(attack), NO_CACHE)
       const count = watched.run(body(bytes), CHUNK_BYTES)
-      const size = watched.tokenizer.automaton.program.instructions.length + watched.tokenizer.rules.length
+      const { automaton } = watched.tokenizer
+      const size = automaton.program.instructions.length + rules.length
       // One a byte, one each where a name ends or an overflow was, and one more for each limited rule that may be spent.
       expect(count.automatonSteps).toBeLessThan(4 * bytes + 16)
+      expect(count.analysisSteps).toBeLessThanOrEqual(MAX_ANALYSED_STATES * (automaton.classCount + 1))
       // A state has a thread at most once, of each instruction and of what waits behind it.
       expect(count.threadVisits).toBeLessThanOrEqual(4 * size * count.automatonSteps)
       // A group is named twice at most, where it begins and where it is kept, and a match takes five numbers.

@@ -15,6 +15,8 @@ export interface Watched {
 export interface StepCount {
   /** States and records that were worked out, by the kernel's asking for them. */
   readonly automatonSteps: number
+  /** Steps inside of those: which groups of a state can still win. So many a rule set, not a body. */
+  readonly analysisSteps: number
   /** Threads in the states that those steps began and ended in: what they cost. */
   readonly threadVisits: number
   /** Operations on the spine in the longest record, which bounds what a byte costs in the kernel. */
@@ -40,7 +42,7 @@ export function watch(
   const settings = resolveOptions(options)
   const compiled = compileRules(rules, settings)
   const tokenizer = new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(settings), cacheLimits)
-  const counts = { automatonSteps: 0, threadVisits: 0, longestRecord: 0, kernelCalls: 0 }
+  const counts = { automatonSteps: 0, analysisSteps: 0, threadVisits: 0, longestRecord: 0, kernelCalls: 0 }
   watchAutomaton(tokenizer, counts)
   watchKernel(tokenizer, counts)
   return {
@@ -58,6 +60,7 @@ export function watch(
       rewriter.end()
       return {
         automatonSteps: counts.automatonSteps - before.automatonSteps,
+        analysisSteps: counts.analysisSteps - before.analysisSteps,
         threadVisits: counts.threadVisits - before.threadVisits,
         longestRecord: counts.longestRecord,
         kernelCalls: counts.kernelCalls - before.kernelCalls,
@@ -75,6 +78,7 @@ export function watch(
 
 interface Counts {
   automatonSteps: number
+  analysisSteps: number
   threadVisits: number
   longestRecord: number
   kernelCalls: number
@@ -82,8 +86,15 @@ interface Counts {
 
 function watchAutomaton({ automaton }: Tokenizer, counts: Counts): void {
   const step = automaton.step.bind(automaton)
+  let depth = 0
   automaton.step = (state, symbol, decisions) => {
+    depth++
     const result = step(state, symbol, decisions)
+    depth--
+    if (depth > 0) {
+      counts.analysisSteps++
+      return result
+    }
     counts.automatonSteps++
     for (const group of state.groups) counts.threadVisits += group.threads.length
     if ('target' in result) {
