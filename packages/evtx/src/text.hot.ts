@@ -29,9 +29,15 @@ export class Utf16Reader {
     const length = (end - start) >> 1
     if (length <= 0) return ''
     if (length > CACHED_CHARS) return this.#decode(bytes, start, length)
+    // Of long texts the begin and the end are enough: what is found is compared.
     let hash = length
-    for (let at = start, last = start + length * 2; at < last; at += 2) {
-      hash = (Math.imul(hash, 31) + (bytes[at] | (bytes[at + 1] << 8))) | 0
+    const last = start + length * 2
+    const middle = length > SHORT_CHARS ? start + SHORT_CHARS : last
+    for (let at = start; at < middle; at += 2) hash = (Math.imul(hash, 31) + (bytes[at] | (bytes[at + 1] << 8))) | 0
+    if (middle < last) {
+      for (let at = last - SHORT_CHARS; at < last; at += 2) {
+        hash = (Math.imul(hash, 31) + (bytes[at] | (bytes[at + 1] << 8))) | 0
+      }
     }
     hash = (hash ^ (hash >>> 15)) & (CACHED_TEXTS - 1)
     const known = this.#cache[hash]

@@ -201,6 +201,11 @@ function guid(bytes: Uint8Array, at: number): string {
 
 /** `0x3e7`: lower case, no leading zeros. */
 function hexNumber(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start === 8 || end - start === 4) {
+    const high = end - start === 8 ? u32(bytes, start + 4) : 0
+    const low = u32(bytes, start)
+    return high === 0 ? `0x${low.toString(16)}` : `0x${high.toString(16)}${low.toString(16).padStart(8, '0')}`
+  }
   let at = end
   while (at > start + 1 && bytes[at - 1] === 0) at--
   let text = bytes[at - 1].toString(16)
