@@ -152,7 +152,7 @@ export class ResponseOutput {
 
   /** Body octets that are valid only during the call. Returns false when the writer should pause. */
   writeBorrowed(piece: Uint8Array): boolean {
-    if (this.#held !== undefined && this.#hold(piece.slice())) return true
+    if (this.#held !== undefined && this.#hold(piece)) return true
     const stage = this.#claimStage()
     let below = true
     let from = 0
@@ -208,7 +208,7 @@ export class ResponseOutput {
     }
   }
 
-  /** Whether the chunk could be kept back. */
+  /** Whether the chunk could be kept back: a copy of it, for its owner sees only what the connection has not sent. */
   #hold(chunk: Uint8Array): boolean {
     const held = this.#held
     if (held === undefined) return false
@@ -216,7 +216,7 @@ export class ResponseOutput {
       this.#release(held, this.#framing)
       return false
     }
-    held.push(chunk)
+    held.push(new Uint8Array(chunk))
     this.#heldBytes += chunk.length
     return true
   }

@@ -36,6 +36,24 @@ describe('an HTTP/1.0 client', () => {
     expect(setup.events.map(({ outcome }) => outcome)).toEqual(['completed', 'completed', 'completed'])
   })
 
+  it('gets the octets of each read, however many reads they come in', async () => {
+    await using setup = await setUp({
+      script: async (connection) => {
+        await connection.readRequest()
+        await connection.send('HTTP/1.1 200 OK\r\n\r\n')
+        for (const letter of 'abcdefgh') {
+          await connection.send(letter.repeat(100))
+          for (let turn = 0; turn < 20; turn++) await new Promise(setImmediate)
+        }
+        connection.end()
+      },
+    })
+    const client = await setup.connect()
+    await client.send(KEEP)
+    const { body, framing } = await client.readResponse()
+    expect([body.toString(), framing]).toEqual([[...'abcdefgh'].map((letter) => letter.repeat(100)).join(''), 'length'])
+  })
+
   it('that does not ask to be kept gets the length and a close', async () => {
     await using setup = await setUp({ script: replying(chunkedResponse(['one ', 'two'])) })
     const client = await setup.connect()
