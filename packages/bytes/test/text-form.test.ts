@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   type Charset,
   charsetOfLabel,
@@ -195,6 +195,31 @@ describe('tables', () => {
       false,
       true,
     ])
+  })
+})
+
+describe('a runtime that lacks encodings', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals()
+    vi.resetModules()
+  })
+
+  test('has no form for them, and one for code pages and UTF-16', async () => {
+    class FewEncodings extends TextDecoder {
+      constructor(label: string = 'utf-8') {
+        if (!label.startsWith('utf-')) throw new RangeError(`no ${label} here`)
+        super(label)
+      }
+    }
+    vi.stubGlobal('TextDecoder', FewEncodings)
+    vi.resetModules()
+    const module = await import('../src/text-form.ts')
+    const has = (charset: Charset): unknown => [
+      module.canReadCharset(charset),
+      module.textFormOf(charset) !== undefined,
+    ]
+    for (const charset of MULTI_BYTE_CHARSETS) expect(has(charset)).toEqual([false, false])
+    for (const charset of ['windows-1252', 'koi8-r', 'utf-16le'] as const) expect(has(charset)).toEqual([true, true])
   })
 })
 

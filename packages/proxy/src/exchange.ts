@@ -38,7 +38,7 @@ import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat, wantsTraile
 import { RequestBody } from './request-body.ts'
 import { requestVariables } from './request-variables.ts'
 import type { OutputFraming, ResponseOutput } from './response-output.ts'
-import { hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
+import { dropLinkIntegrity, hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
 import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
 import { headTiming } from './server-timing.ts'
@@ -445,7 +445,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     const decision = this.#recall(route, head, decide(request, head, route.gate, this.#forRequest))
     const fields = decision.fields.slice()
-    this.#responseEdits = this.#mapResponse(fields)
+    const isUnlinked = route.integrity === 'drop' && dropLinkIntegrity(fields, this.#rewrittenUrls(route))
+    const mapped = this.#mapResponse(fields)
+    this.#responseEdits = isUnlinked && !mapped.includes('link') ? [...mapped, 'link'] : mapped
     if (route.responseHeaders !== undefined) {
       const changed = applyHeaderRules(route.responseHeaders, fields, { request, response: head })
       this.#responseEdits = [...new Set([...this.#responseEdits, ...changed])]
@@ -559,10 +561,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** What is to be done about hashes that a page holds. */
   #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
     if (!isPage(singleValue(fields, 'content-type'))) return { integrity: undefined, hasHashedPolicy: false }
-    const drop = (): IsRewritten =>
-      rewrittenUrls([this.request.authority, route.pool.authority], route.rules?.rules ?? [])
-    const integrity = route.integrity === 'warn' ? 'watch' : route.integrity === 'drop' ? drop() : undefined
+    const isWatched = route.integrity === 'warn'
+    const integrity = isWatched ? 'watch' : route.integrity === 'drop' ? this.#rewrittenUrls(route) : undefined
     return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
+  }
+
+  #rewrittenUrls(route: Route): IsRewritten {
+    return rewrittenUrls([this.request.authority, route.pool.authority], route.rules?.rules ?? [])
   }
 
   onResponseData(data: Uint8Array): boolean {

@@ -3,7 +3,7 @@
  * scripts and styles in a Content-Security-Policy.
  */
 import { hostOf, prepareConditions, rulesForType } from '@prexy/http/conditions'
-import { type FieldList, fieldValues } from '@prexy/http/fields'
+import { type FieldList, fieldValues, isNamed } from '@prexy/http/fields'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { type Rule, typesOf } from '@prexy/rewrite/rules'
 
@@ -39,6 +39,35 @@ export function rewrittenUrls(authorities: readonly (string | undefined)[], rule
     if (host === '') return false
     return hosts.has(host) || domains.some(({ name, below }) => host === name || (below && host.endsWith(`.${name}`)))
   }
+}
+
+/** A parameter of a link (RFC 8288 §3). Neither its name nor a bare value can begin another link. */
+const parameterPattern = (name: string): string =>
+  String.raw`[ \t]*;[ \t]*${name}(?:[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s;,"<]*))?`
+const PARAMETER_NAME = String.raw`[^\s=;,"<]*`
+const PARAMETER = new RegExp(parameterPattern(`(${PARAMETER_NAME})`), 'g')
+/** A link with its parameters, to the next comma. Other text is left alone. */
+const LINK = new RegExp(String.raw`<([^<>]*)>((?:${parameterPattern(PARAMETER_NAME)})*)(?=[ \t]*(?:,|$))`, 'g')
+
+/** Takes the parameter off links to what comes by way of rules. Changes `fields`; returns whether it did. */
+export function dropLinkIntegrity(fields: string[], isRewritten: IsRewritten): boolean {
+  let isChanged = false
+  for (let at = 0; at < fields.length; at += 2) {
+    if (!isNamed(fields[at], 'link') || !/integrity/i.test(fields[at + 1])) continue
+    const value = fields[at + 1].replaceAll(LINK, (link, target: string, parameters: string) =>
+      isRewritten(target) ? `<${target}>${withoutIntegrity(parameters)}` : link,
+    )
+    if (value === fields[at + 1]) continue
+    fields[at + 1] = value
+    isChanged = true
+  }
+  return isChanged
+}
+
+function withoutIntegrity(parameters: string): string {
+  return parameters.replaceAll(PARAMETER, (parameter, name: string) =>
+    name.toLowerCase() === 'integrity' ? '' : parameter,
+  )
 }
 
 /** A hash or more in a policy, enforced or only reported (CSP Level 3 §2.3.1). */

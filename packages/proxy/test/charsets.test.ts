@@ -175,6 +175,22 @@ describe('the encoding of a body is found', () => {
     await client.reader.until('0\r\n\r\n')
   })
 
+  it('and rules of octets leave alone what has ASCII octets in other characters', async () => {
+    const body = `${meta('gbk')}\\`
+    await using setup = await setUp({
+      rules: [{ text: '\\', with: '/' }],
+      ruleOptions: { mode: 'octet' },
+      script: answering((request) => plainResponse(request.target === '/' ? body : '\\', 'Content-Type: text/html')),
+    })
+    const client = await setup.connect()
+    expect((await client.get('/')).body.toString()).toBe(body)
+    expect((await client.get('/x')).body.toString()).toBe('/')
+    expect(setup.events.map(notesOf)).toEqual([
+      { kind: 'passed', reason: 'charset' },
+      { hits: [1], charset: 'windows-1252' },
+    ])
+  })
+
   it('but not for octets, in compat: nginx', async () => {
     await using setup = await setUp({
       rules: [{ text: '\\', with: '/' }],

@@ -1,6 +1,6 @@
 import { answering, chunkedResponse, plainResponse } from '@prexy/testing/raw-origin'
 import { describe, expect, it } from 'vitest'
-import { changesHashed, hasHashedPolicy, IntegrityWatch, rewrittenUrls } from '../src/integrity.ts'
+import { changesHashed, dropLinkIntegrity, hasHashedPolicy, IntegrityWatch, rewrittenUrls } from '../src/integrity.ts'
 import { setUp } from './harness.ts'
 
 const RULES = [{ text: 'one', with: 'two' }]
@@ -62,6 +62,16 @@ describe('a page with integrity attributes', () => {
   })
 })
 
+it('a Link field loses it with the page', async () => {
+  await using setup = await setUp({
+    rules: RULES,
+    route: { integrity: 'drop' },
+    script: answering(() => plainResponse('x', 'Content-Type: text/html', 'Link: </a.js>; integrity=x; rel=preload')),
+  })
+  expect((await (await setup.connect()).get('/')).value('link')).toBe('</a.js>; rel=preload')
+  expect(setup.events[0].fieldEdits?.response).toEqual(['link'])
+})
+
 it('a page that was changed, with a policy that names hashes, is told of', async () => {
   await using setup = await setUp({
     rules: RULES,
@@ -117,6 +127,34 @@ it.each([
   [['X', "'sha256-x'"], false],
 ])('%s: %s', (fields, expected) => {
   expect(hasHashedPolicy(fields)).toBe(expected)
+})
+
+describe('integrity in Link fields', () => {
+  it.each([
+    ['</a.js>; rel=preload; integrity="sha256-x"; as=script', '</a.js>; rel=preload; as=script'],
+    ['</a.js>;integrity=sha256-x', '</a.js>'],
+    [
+      '<//cdn.example/a.js>; integrity=x, </b.js>; Integrity = "y, z"; rel=preload',
+      '<//cdn.example/a.js>; integrity=x, </b.js>; rel=preload',
+    ],
+    ['</a.js>; title="; integrity=x"; rel=preload', '</a.js>; title="; integrity=x"; rel=preload'],
+    ['</a.js>; data-integrity=x', '</a.js>; data-integrity=x'],
+    ['integrity=x', 'integrity=x'],
+    ['</a.js>; integrity="x', '</a.js>; integrity="x'],
+    ['</a.js>; integrity=x junk', '</a.js>; integrity=x junk'],
+    ['</a.js>;; integrity=x;', '</a.js>;;'],
+  ])('%s', (value, expected) => {
+    const fields = ['X', value, 'link', value]
+    dropLinkIntegrity(fields, (url) => url.startsWith('/') && !url.startsWith('//'))
+    expect(fields).toEqual(['X', value, 'link', expected])
+  })
+
+  it.each(['<', '<a>;', '<a>;x="', ';', '<a>;integrity=', ' '])('in linear time: %s many times', (text) => {
+    const value = `integrity${text.repeat(65_536 / text.length)}`
+    const started = performance.now()
+    dropLinkIntegrity(['link', value], () => true)
+    expect(performance.now() - started).toBeLessThan(1_000)
+  })
 })
 
 it('rules that may change scripts or styles are told by their types', () => {

@@ -31,7 +31,7 @@ export class CharsetRewriter implements Rewriter {
   /** The form of one piece; what the rules have not taken of it is `#waiting`. */
   readonly #form = new Uint8Array(formRoom(PIECE_BYTES))
   #waiting: Uint8Array = NOTHING
-  #encoded: Uint8Array
+  readonly #encoded = new Uint8Array(octetRoom(formRoom(PIECE_BYTES)))
   #readerDone = false
   #writerDone = false
   #blocked = false
@@ -41,7 +41,6 @@ export class CharsetRewriter implements Rewriter {
     this.#sink = sink
     this.#reader = form.openReader()
     this.#writer = form.openWriter(unencodable)
-    this.#encoded = new Uint8Array(octetRoom(PIECE_BYTES))
     this.#inner = open({ write: (piece) => this.#encode(piece) })
   }
 
@@ -112,10 +111,11 @@ export class CharsetRewriter implements Rewriter {
 
   #encode(piece: Uint8Array): boolean {
     const room = octetRoom(piece.length)
-    if (this.#encoded.length < room) this.#encoded = new Uint8Array(room)
-    const length = this.#writer.write(piece, this.#encoded)
+    // A long replacement, or much text that was held, is not paid for until the body's end.
+    const encoded = room <= this.#encoded.length ? this.#encoded : new Uint8Array(room)
+    const length = this.#writer.write(piece, encoded)
     if (length === 0) return true
-    if (this.#sink.write(this.#encoded.subarray(0, length))) return true
+    if (this.#sink.write(encoded.subarray(0, length))) return true
     this.#blocked = true
     return false
   }
