@@ -4,12 +4,13 @@
  * names only and refuses everything else, as frameworks do.
  */
 import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import type { ExchangeEvent } from '@prexy/events/exchange'
-import { startProxy } from '@prexy/proxy/start-proxy'
-import { compileRuleSet } from '@prexy/rewrite/rule-set'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { browse, CHROMIUM_MISSING, findChromium } from '../src/chromium.ts'
+import { startPrexyServer } from '../src/prexy-server.ts'
 
 const TIMEOUT_MS = 90_000
 
@@ -28,6 +29,23 @@ fetch('http://api.a.example/me', { credentials: 'include' })
     (error) => tell({ error: String(error), at: location.href }))
 </script>`
 
+function configuration(port: number): string {
+  return `listen: 127.0.0.1:0
+log: off
+requestBodies: true
+rules:
+  - {domain: a.example, to: b.test, subdomains: keep}
+headers:
+  request:
+    - {set: X-Seen-As, value: '\${host}'}
+  response:
+    - {replace: Set-Cookie, regex: '^(seen=)1', with: '$1\${method}'}
+routes:
+  - host: '*.b.test'
+    upstream: http://127.0.0.1:${port}
+`
+}
+
 /** Why the origin refused something; it should not. */
 const refused: string[] = []
 
@@ -44,6 +62,8 @@ async function origin(
   }
   if (!/^(?:www|api|static)\.a\.example$/.test(host)) return refuse('this host is unknown')
   if (from !== undefined && from !== 'http://www.a.example') return refuse(`origin ${from}`)
+  const seenAs = host.replace('a.example', 'b.test')
+  if (request.headers['x-seen-as'] !== seenAs) return refuse(`seen as ${String(request.headers['x-seen-as'])}`)
   if (referer !== '' && !referer.startsWith('http://www.a.example/')) return refuse(`referer ${referer}`)
   let body = ''
   for await (const chunk of request.setEncoding('utf8')) body += String(chunk)
@@ -107,21 +127,11 @@ test('a cloned site works in Chromium', { timeout: TIMEOUT_MS }, async (context)
   await once(server, 'listening')
   const address = server.address()
   if (address === null || typeof address === 'string') throw new Error('the server has no port')
-  const events: ExchangeEvent[] = []
-  const proxy = await startProxy({
-    listen: [{ host: '127.0.0.1', port: 0 }],
-    routes: [
-      {
-        name: 'clone',
-        hosts: ['*.b.test'],
-        upstream: { host: '127.0.0.1', port: address.port },
-        rules: compileRuleSet([{ domain: 'a.example', to: 'b.test', subdomains: 'keep' }]),
-        requestBodies: true,
-      },
-    ],
-    onExchange: (event) => events.push(event),
-  })
-  const resolve = `--host-resolver-rules=MAP *.b.test 127.0.0.1:${proxy.address.port}`
+  const folder = mkdtempSync(join(tmpdir(), 'prexy-clone-'))
+  const file = join(folder, 'prexy.yaml')
+  writeFileSync(file, configuration(address.port))
+  const prexy = await startPrexyServer(['serve', file])
+  const resolve = `--host-resolver-rules=MAP *.b.test 127.0.0.1:${prexy.port}`
   try {
     const findings: unknown = JSON.parse(await browse(chromium, 'http://www.b.test/', posted, [resolve]))
     // The findings are a body too, so what the page knows of its own name came to the origin as the origin's.
@@ -130,22 +140,12 @@ test('a cloned site works in Chromium', { timeout: TIMEOUT_MS }, async (context)
       app: 'http://static.a.example/',
       at: 'http://www.a.example/home?from=form',
       who: 'http://www.a.example/',
-      cookie: 'seen=1',
+      cookie: 'seen=POST',
     })
     expect(refused).toEqual([])
-    const edits = events.flatMap(({ fieldEdits }) => [...(fieldEdits?.request ?? []), ...(fieldEdits?.response ?? [])])
-    expect([...new Set(edits)].toSorted()).toEqual([
-      'access-control-allow-origin',
-      'content-security-policy',
-      'host',
-      'location',
-      'origin',
-      'referer',
-      'set-cookie',
-    ])
-    expect(events.every(({ outcome }) => outcome === 'completed')).toBe(true)
   } finally {
-    await proxy.stop(0)
+    await prexy.stop()
+    rmSync(folder, { recursive: true })
     server.closeAllConnections()
     server.close()
   }
