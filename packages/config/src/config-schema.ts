@@ -342,7 +342,7 @@ const limitsSchema: z.ZodType<Limits> = z
       .min(1)
       .max(1_000_000)
       .exactOptional()
-      .describe('Client connections per address; one more is closed at once.'),
+      .describe('Client connections per address that prexy listens on; one more is closed at once.'),
     maxConnectionsPerAddress: z
       .int()
       .min(1)
