@@ -88,8 +88,9 @@ export class IntegrityWatch {
   look(chunk: Uint8Array): void {
     if (this.found) return
     const octets = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
-    const edge = Buffer.concat([this.#tail, octets.subarray(0, ATTRIBUTE.length - 1)])
-    this.found = edge.includes(ATTRIBUTE) || octets.includes(ATTRIBUTE)
+    const isFirst = this.#tail.length === 0
+    const edge = isFirst ? octets : Buffer.concat([this.#tail, octets.subarray(0, ATTRIBUTE.length - 1)])
+    this.found = octets.includes(ATTRIBUTE) || (!isFirst && edge.includes(ATTRIBUTE))
     const all = octets.length >= ATTRIBUTE.length - 1 ? octets : edge
     this.#tail = Buffer.from(all.subarray(Math.max(0, all.length - ATTRIBUTE.length + 1)))
   }
