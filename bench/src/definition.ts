@@ -158,6 +158,15 @@ export interface SigmaSubject {
   readonly rules: number
 }
 
+/** A generated Windows event log through readers, each in fresh processes. */
+export interface EvtxDefinition extends BaseDefinition {
+  readonly model: 'evtx'
+  /** Records of the log. */
+  readonly events: number
+  readonly readers: readonly EvtxReaderName[]
+  readonly goals: readonly Goal[]
+}
+
 export type Definition =
   | EngineDefinition
   | CorpusDefinition
@@ -166,6 +175,7 @@ export type Definition =
   | ConnectionsDefinition
   | MsgpackDefinition
   | SigmaDefinition
+  | EvtxDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -186,6 +196,17 @@ export type EngineName = (typeof ENGINES)[number]
 
 export const EVALUATORS = ['prexy', 'one by one'] as const
 export type EvaluatorName = (typeof EVALUATORS)[number]
+
+export const EVTX_READERS = [
+  '@ts-evtx/core objects',
+  '@ts-evtx/core XML',
+  'prexy shapes',
+  'prexy fields',
+  'prexy objects',
+  'prexy JSON',
+  'prexy XML',
+] as const
+export type EvtxReaderName = (typeof EVTX_READERS)[number]
 
 /**
  * `relay` and `relay-native` only pass octets on: the floor of a runtime, by node:net and by Bun's own API.
@@ -215,6 +236,7 @@ const MODEL_FIELDS = {
   connections: ['page', 'rules', 'body', 'connections', 'active', 'proxies', 'goals'],
   msgpack: ['task', 'document', 'codecs'],
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
+  evtx: ['events', 'readers', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
@@ -274,6 +296,12 @@ export function parseDefinition(text: string): Definition {
       const ends = value.goals.flatMap(({ subject, against }) => [subject, against])
       const names = value.subjects.map(({ name }) => name)
       requireKnown(value.name, ends, names)
+      break
+    }
+    case 'evtx': {
+      requireKnown(value.name, value.readers, EVTX_READERS)
+      const ends = value.goals.flatMap(({ subject, against }) => [subject, against])
+      requireKnown(value.name, ends, value.readers)
       break
     }
     case 'corpus':

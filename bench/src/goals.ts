@@ -50,6 +50,7 @@ function rowsOf(definition: Definition): Row[] {
   switch (definition.model) {
     case 'engine':
     case 'sigma':
+    case 'evtx':
       return definition.goals.map((goal) => ({ ...goal, subject: ratioName(goal), unit: 'x' }))
     case 'corpus':
       return [{ ...definition, subject: SLOWEST, unit: 'x' }]

@@ -10,6 +10,7 @@ import { runConnectionsBench } from './connections-bench.ts'
 import { runCorpusBench } from './corpus-bench.ts'
 import { readDefinitions, RUNTIMES, type Definition } from './definition.ts'
 import { runEngineBench } from './engine-bench.ts'
+import { runEvtxBench } from './evtx-bench.ts'
 import { goalTable } from './goals.ts'
 import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
 import { findRuntime, type Runtime } from './programs.ts'
@@ -65,8 +66,8 @@ interface Choices {
 
 async function run(definition: Definition, choices: Choices): Promise<void> {
   const only = choices.runtimes?.split(',')
-  if (choices.data !== undefined && definition.model !== 'msgpack' && definition.model !== 'sigma')
-    throw new Error('--data: only for MessagePack and Sigma benches')
+  if (choices.data !== undefined && !['msgpack', 'sigma', 'evtx'].includes(definition.model))
+    throw new Error('--data: only for MessagePack, Sigma and EVTX benches')
   const unknown = only?.find((name) => !RUNTIMES.some((runtime) => runtime === name))
   if (unknown !== undefined) throw new Error(`--runtimes: "${unknown}" is none of ${RUNTIMES.join(', ')}`)
   const runtimes = definition.runtimes
@@ -105,6 +106,8 @@ async function measure(
       return runMsgpackBench(ROOT, definition, runtimes, data)
     case 'sigma':
       return runSigmaBench(definition, runtimes, data)
+    case 'evtx':
+      return runEvtxBench(ROOT, definition, runtimes, data)
   }
 }
 

@@ -2,7 +2,7 @@
  * The peer of the Sigma bench: every rule is tried on every event of its log source, each literal a case-insensitive
  * RegExp. What one writes first; conditions end early, nothing is shared between rules.
  */
-import { type FieldScalar, type SigmaEvent, sourceHas, textOf } from '@prexy/sigma/event'
+import { type SigmaEvent, sourceHas, textOf, valuesOf } from '@prexy/sigma/event'
 import { readDetection } from '@prexy/sigma/detection'
 import { anyOf, type Expression } from '@prexy/sigma/expression'
 import { ANY_CHARACTER, ANY_TEXT, type Pattern } from '@prexy/sigma/pattern'
@@ -50,8 +50,7 @@ function testOf(expression: Expression): Test {
   return (event) => {
     const value = field === undefined ? event.text() : event.get(field)
     if (value === undefined) return false
-    const values = Array.isArray(value) ? (value as readonly FieldScalar[]) : [value as FieldScalar]
-    return values.some((one) => {
+    return valuesOf(value).some((one) => {
       const text = textOf(one)
       return text !== undefined && regex.test(text)
     })
