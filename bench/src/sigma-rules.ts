@@ -3,7 +3,7 @@
  * rule and 19 in every tenth, 2.1 uses of a literal, process names and command lines that begin and end alike, exceptions
  * in two of five rules.
  */
-import type { FieldValue, LogSource, SigmaEvent } from '@prexy/sigma/event'
+import type { LogSource, SigmaEvent } from '@prexy/sigma/event'
 import { webEvent } from '@prexy/sigma/web-event'
 import { mulberry32 } from './random.ts'
 
@@ -156,7 +156,7 @@ function processEvent({ below, pick, next }: Chance, { programs, options }: Word
     return below(16) === 0 ? pick(options) : ` ${next().toString(36)}${pick(SYLLABLES)}\\${pick(SYLLABLES)}`
   })
   const name = image.slice(image.lastIndexOf('\\') + 1)
-  const fields = new Map<string, FieldValue>([
+  const fields = new Map<string, string | number>([
     ['EventID', 1],
     ['Channel', 'Microsoft-Windows-Sysmon/Operational'],
     ['Image', image],

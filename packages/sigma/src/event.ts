@@ -1,8 +1,14 @@
 /** What a field of an event can hold. `null` is what JSON has; other texts are compared as they stand. */
 export type FieldScalar = string | number | bigint | boolean | null
 
+/** Several ways to see one value: a list whose elements from `wholes` on each stand somewhere in one of those before. */
+export interface FieldViews {
+  readonly values: readonly string[]
+  readonly wholes: number
+}
+
 /** With a list, a test is true when it is true of one of its elements; an empty list is an absent field. */
-export type FieldValue = FieldScalar | readonly FieldScalar[]
+export type FieldValue = FieldScalar | readonly FieldScalar[] | FieldViews
 
 /** Where an event comes from, or what a rule asks for. */
 export interface LogSource {
@@ -24,6 +30,15 @@ export interface SigmaEvent {
   get(field: string): FieldValue | undefined
   /** The whole event as text, for keywords; asked for only when a rule with keywords may match. */
   text(): string
+}
+
+const NO_VALUES: readonly FieldScalar[] = []
+
+/** The value or values of a field. */
+export function valuesOf(value: FieldValue | undefined): readonly FieldScalar[] {
+  if (value === undefined) return NO_VALUES
+  if (typeof value !== 'object' || value === null) return [value]
+  return 'wholes' in value ? value.values : value
 }
 
 /** The text that text tests see; undefined for null. */

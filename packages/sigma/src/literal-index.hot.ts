@@ -129,6 +129,17 @@ export class LiteralIndex {
     }
   }
 
+  /** Marks what a value is equal to, begins or ends with; what it contains was found in a value that holds it. */
+  scanEnds(value: string, marks: Marks): void {
+    this.#folded = undefined
+    const isPlain =
+      value !== '' &&
+      this.#wide.size === 0 &&
+      (this.#begin === undefined || this.#scanBegin(this.#begin, value, false, marks)) &&
+      (this.#end === undefined || this.#scanEnd(this.#end, value, false, marks))
+    if (!isPlain) this.scan(value, marks)
+  }
+
   /** Returns false where a text that is not folded has a character beyond ASCII. */
   #scanTables(text: string, isFolded: boolean, marks: Marks): boolean {
     return (

@@ -13,7 +13,15 @@ import {
   DEFAULT_CORRELATION_LIMITS,
   type Outcome,
 } from './correlation.ts'
-import { type FieldScalar, type FieldValue, type LogSource, type SigmaEvent, sourceHas, textOf } from './event.ts'
+import {
+  type FieldScalar,
+  type FieldValue,
+  type LogSource,
+  type SigmaEvent,
+  sourceHas,
+  textOf,
+  valuesOf,
+} from './event.ts'
 import type { Marks } from './literal-index.hot.ts'
 import { numberOf } from './numeric.ts'
 import type { RuleInfo } from './rule.ts'
@@ -62,8 +70,6 @@ const TEST = 2
 const NOT_TEST = 3
 const TRUE = 4
 const FALSE = 5
-
-const NO_VALUES: readonly FieldScalar[] = []
 
 /** Evaluates events of one stream, in order; holds the state of correlations. */
 export class Matcher {
@@ -252,14 +258,14 @@ export class Matcher {
     const test = this.#set.tests[id]
     if (test.kind === 'set') return false
     const { predicate } = test
-    const values = asList(this.#fetch(test.field))
+    const values = valuesOf(this.#fetch(test.field))
     switch (predicate.kind) {
       case 'exists':
         return values.length > 0
       case 'null':
         return values.every((value) => value === null)
       case 'reference': {
-        const others = asList(this.#fetch(test.other))
+        const others = valuesOf(this.#fetch(test.other))
         for (const value of values) {
           for (const other of others) if (compareTexts(value, other, predicate.test, predicate.cased)) return true
         }
@@ -287,12 +293,17 @@ export class Matcher {
     const index = this.#set.indexes[field]
     if (index === undefined) return
     const value = this.#fetch(field)
-    if (typeof value === 'string') index.scan(value, this.#marks)
-    else {
-      for (const one of asList(value)) {
-        const text = textOf(one)
-        if (text !== undefined) index.scan(text, this.#marks)
-      }
+    if (typeof value === 'string') {
+      index.scan(value, this.#marks)
+      return
+    }
+    const values = valuesOf(value)
+    const wholes = typeof value === 'object' && value !== null && 'wholes' in value ? value.wholes : values.length
+    for (let at = 0; at < values.length; at++) {
+      const text = textOf(values[at])
+      if (text === undefined) continue
+      if (at < wholes) index.scan(text, this.#marks)
+      else index.scanEnds(text, this.#marks)
     }
   }
 
@@ -364,7 +375,7 @@ export class Matcher {
     }
     let number = 0
     if (needsNumber(spec.type)) {
-      const value = asList(read(spec.fields[0]))
+      const value = valuesOf(read(spec.fields[0]))
         .map(numberOf)
         .find((candidate) => candidate !== undefined)
       if (value === undefined) {
@@ -390,20 +401,11 @@ const ALL_SOURCES: readonly LogSource[] = []
 
 const NO_EVENT: SigmaEvent = { sources: [], time: undefined, get: () => undefined, text: () => '' }
 
-function asList(value: FieldValue | undefined): readonly FieldScalar[] {
-  if (value === undefined) return NO_VALUES
-  return isList(value) ? value : [value]
-}
-
-function isList(value: FieldValue): value is readonly FieldScalar[] {
-  return Array.isArray(value)
-}
-
 /** The text of each field, a list's elements in one; undefined when one is absent or null. */
 function textsOf(fields: readonly string[], read: (field: string) => FieldValue | undefined): string[] | undefined {
   const texts: string[] = []
   for (const field of fields) {
-    const values = asList(read(field)).map(textOf)
+    const values = valuesOf(read(field)).map(textOf)
     if (values.length === 0 || values.some((value) => value === undefined)) return undefined
     texts.push(values.length === 1 ? values[0]! : JSON.stringify(values))
   }

@@ -6,7 +6,7 @@
  * true of one of them: the target as it was sent, its path, its query, and each of them decoded, once. Nothing is
  * decoded twice: rules look for `%252E`.
  */
-import type { FieldValue, LogSource, SigmaEvent } from './event.ts'
+import type { FieldValue, FieldViews, LogSource, SigmaEvent } from './event.ts'
 
 /** What is known of a request and its response; undefined is what was not recorded. */
 export interface WebRequest {
@@ -97,10 +97,10 @@ const FIELDS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
 ])
 
 interface UriViews {
-  readonly target: readonly string[]
+  /** Target, path and query, and the whole URL before them. */
+  readonly all: FieldViews
+  readonly targetPathQuery: FieldViews
   readonly path: readonly string[]
-  readonly query: readonly string[]
-  readonly absolute: readonly string[]
   readonly extension: string | undefined
 }
 
@@ -108,18 +108,14 @@ const VIEWS: ReadonlyMap<string, (views: UriViews) => FieldValue | undefined> = 
   string,
   (views: UriViews) => FieldValue | undefined
 >([
-  ['c-uri', allViews],
-  ['cs-uri', allViews],
-  ['cs-uri-query', ({ target, path, query }) => distinct([...target, ...path, ...query])],
-  ['c-uri-query', ({ target, path, query }) => distinct([...target, ...path, ...query])],
+  ['c-uri', ({ all }) => all],
+  ['cs-uri', ({ all }) => all],
+  ['cs-uri-query', ({ targetPathQuery }) => targetPathQuery],
+  ['c-uri-query', ({ targetPathQuery }) => targetPathQuery],
   ['cs-uri-stem', ({ path }) => path],
   ['c-uri-stem', ({ path }) => path],
   ['c-uri-extension', ({ extension }) => extension],
 ])
-
-function allViews({ target, path, query, absolute }: UriViews): readonly string[] {
-  return distinct([...absolute, ...target, ...path, ...query])
-}
 
 const ABSOLUTE_FORM = /^([A-Za-z][A-Za-z0-9+.-]{0,20}):\/\/([^/?#]*)/
 
@@ -128,32 +124,38 @@ function viewsOf({ target, scheme, host }: WebRequest): UriViews {
   const origin = absoluteForm === null ? target : target.slice(absoluteForm[0].length)
   const mark = origin.indexOf('?')
   const path = mark < 0 ? origin : origin.slice(0, mark)
-  const query = mark < 0 ? [] : [origin.slice(mark + 1)]
-  const url =
+  const query = mark < 0 ? undefined : origin.slice(mark + 1)
+  const base =
     absoluteForm !== null
-      ? [target]
+      ? absoluteForm[0]
       : host === undefined || !origin.startsWith('/')
-        ? []
-        : [`${scheme ?? 'http'}://${host}${origin}`]
+        ? undefined
+        : `${scheme ?? 'http'}://${host}`
   const file = path.slice(path.lastIndexOf('/') + 1)
   const dot = file.lastIndexOf('.')
+  const targets = formsOf(path, query)
+  const paths = distinct([path, decodeOnce(path)])
+  const parts = query === undefined ? paths : [...paths, ...formsOf(undefined, query)]
   return {
-    target: bothForms([origin]),
-    path: distinct([path, decodeOnce(path)]),
-    query: bothForms(query),
-    absolute: bothForms(url),
+    all: base === undefined ? views(targets, parts) : views(formsOf(base + path, query), [...targets, ...parts]),
+    targetPathQuery: views(targets, parts),
+    path: paths,
     extension: dot < 0 ? undefined : file.slice(dot + 1).toLowerCase(),
   }
 }
 
-/** As it is, decoded, and decoded with `+` for a blank, as forms write queries. */
-function bothForms(texts: readonly string[]): readonly string[] {
-  return distinct(texts.flatMap((text) => [text, decodeOnce(text), decodeOnce(plusToBlank(text))]))
+/** As it is, decoded, and decoded with `+` for a blank in the query, as forms write it. */
+function formsOf(path: string | undefined, query: string | undefined): readonly string[] {
+  const lead = path === undefined ? '' : query === undefined ? path : `${path}?`
+  const raw = lead + (query ?? '')
+  const forms = [raw, decodeOnce(raw)]
+  if (query?.includes('+') === true) forms.push(decodeOnce(lead + query.replaceAll('+', ' ')))
+  return distinct(forms)
 }
 
-function plusToBlank(text: string): string {
-  const mark = text.startsWith('/') || text.includes('://') ? text.indexOf('?') : 0
-  return mark < 0 ? text : text.slice(0, mark) + text.slice(mark).replaceAll('+', ' ')
+/** INVARIANT: each part stands in one of the wholes, because no escape spans the question mark. */
+function views(wholes: readonly string[], parts: readonly string[]): FieldViews {
+  return { values: distinct([...wholes, ...parts]), wholes: wholes.length }
 }
 
 /** Percent-decoded, once. Octets that are no UTF-8 stay as they are written. */

@@ -84,7 +84,8 @@ function windowsEvent(json: Json): SigmaEvent {
   const event = at(json, 'Event')
   const system = at(event, 'System')
   const data = at(event, 'EventData') ?? at(event, 'UserData')
-  const channel = String(scalar(at(system, 'Channel')))
+  const named = at(system, 'Channel')
+  const channel = typeof named === 'string' ? named : ''
   const id = Number(at(at(system, 'EventID'), '#text') ?? at(system, 'EventID'))
   const type = at(data, 'EventType')
   const aliases = windowsAliases(channel, id)

@@ -1,3 +1,4 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeOnce, WEB_SOURCES, type WebRequest, webEvent } from '../src/web-event.ts'
 import { compile, titles } from './rules-of.ts'
@@ -72,6 +73,23 @@ describe('views of a URI', () => {
     expect(found("c-uri|startswith: 'http://other/'", { target: 'http://other/p?q' })).toBe(true)
     expect(found("cs-uri-stem: '/p'", { target: 'http://other/p?q' })).toBe(true)
   })
+})
+
+test('every part of a URI stands in one of its wholes, so that it need not be searched', () => {
+  const piece = fc.constantFrom('/', 'a', '%2e', '%C3', '%a9', '%', '+', '?', '=', '%3f', '.php', '%25', '#')
+  fc.assert(
+    fc.property(fc.array(piece, { maxLength: 12 }), fc.constantFrom('/', 'http://h', ''), (pieces, lead) => {
+      for (const field of ['c-uri', 'cs-uri-query']) {
+        const views = webEvent(request({ target: lead + pieces.join('') })).get(field)
+        if (typeof views !== 'object' || views === null || !('wholes' in views)) throw new Error('no views')
+        const { values, wholes } = views
+        const lost = values
+          .slice(wholes)
+          .filter((part) => !values.slice(0, wholes).some((whole) => whole.includes(part)))
+        expect(lost).toEqual([])
+      }
+    }),
+  )
 })
 
 describe('fields', () => {
