@@ -1,5 +1,6 @@
 import { answering, flood, type OriginConnection, plainResponse } from '@prexy/testing/raw-origin'
 import { encodeFrame, handshake, readFrame, SAMPLE_KEY, switching } from '@prexy/testing/websocket-peer'
+import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
 import { type SetupInit, setUp } from './harness.ts'
@@ -210,6 +211,44 @@ describe('a tunnel', () => {
     origin.reader.resume()
     client.end()
     expect((await origin.reader.toEnd()).length).toBe(sent)
+  })
+
+  it('carries any octets, cut in any way, both ways at once, whichever side ends first', async () => {
+    const pieces = fc.array(fc.tuple(fc.integer({ min: 1, max: 100_000 }), fc.integer({ min: 0, max: 255 })), {
+      maxLength: 12,
+    })
+    const pattern = Buffer.from(Array.from({ length: 512 }, (_, i) => (7 * i + (i >> 8)) & 255))
+    const bytesOf = (list: readonly (readonly [number, number])[]): Buffer[] =>
+      list.map(([size, first]) => Buffer.alloc(size, pattern.subarray(first)))
+    await fc.assert(
+      fc.asyncProperty(pieces, pieces, fc.boolean(), async (up, down, clientFirst) => {
+        await using tunnel = await openTunnel()
+        const { client, origin, setup } = tunnel
+        const send = async (to: typeof client | typeof origin, list: readonly Buffer[]): Promise<void> => {
+          for (const piece of list) await to.send(piece)
+        }
+        const [upBytes, downBytes] = [bytesOf(up), bytesOf(down)]
+        const upDone = send(client, upBytes)
+        const downDone = send(origin, downBytes)
+        const [first, firstDone, second, secondDone] = clientFirst
+          ? [client, upDone, origin, downDone]
+          : [origin, downDone, client, upDone]
+        await firstDone
+        first.end()
+        expect(await second.ended).toBe('end')
+        await secondDone
+        second.end()
+        const received = [await origin.reader.toEnd(), await client.reader.toEnd()]
+        expect(received[0].equals(Buffer.concat(upBytes)) && received[1].equals(Buffer.concat(downBytes))).toBe(true)
+        const event = await setup.event(1)
+        expect([event.outcome, event.upstreamOutBytes, event.upstreamInBytes]).toEqual([
+          'completed',
+          received[0].length,
+          received[1].length,
+        ])
+      }),
+      { numRuns: 8 },
+    )
   })
 
   it('that is cut off on one side is cut off on the other', async () => {
