@@ -22,6 +22,7 @@ export interface RewriteOptions {
 interface RawServing {
   readonly headers?: RawHeaders
   readonly requestBodies?: boolean
+  readonly requestQuery?: boolean
   readonly rules?: readonly RawRule[]
   readonly rewrite?: RewriteOptions
   readonly preserveHost?: boolean
@@ -228,6 +229,13 @@ const servingFields = {
     .describe(
       '`true` makes host names in request bodies those of the origin again, by the `domain` rules backwards: in forms, ' +
         'JSON, XML and text, of forms with files in the fields only. Without it: bodies go up as they came.',
+    ),
+  requestQuery: z
+    .boolean()
+    .exactOptional()
+    .describe(
+      '`true` does the same in the query of requests, for forms sent by GET and links that name where to go on. Without ' +
+        'it: the query goes up as it came, which signed links need.',
     ),
   preserveHost: z
     .boolean()

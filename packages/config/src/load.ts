@@ -78,6 +78,7 @@ export interface RouteConfig {
   /** At most one of each side. */
   readonly headerLists: readonly HeaderList[]
   readonly requestBodies?: boolean
+  readonly requestQuery?: boolean
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly serverTiming?: boolean
@@ -281,11 +282,18 @@ function provisionRoute(
 
 type Serving = Pick<
   RouteConfig,
-  'requestBodies' | 'preserveHost' | 'ignoreNoTransform' | 'serverTiming' | 'lastModified' | 'integrity'
+  | 'requestBodies'
+  | 'requestQuery'
+  | 'preserveHost'
+  | 'ignoreNoTransform'
+  | 'serverTiming'
+  | 'lastModified'
+  | 'integrity'
 >
 
 function servingOf({
   requestBodies,
+  requestQuery,
   preserveHost,
   ignoreNoTransform,
   serverTiming,
@@ -294,6 +302,7 @@ function servingOf({
 }: Serving): Serving {
   return {
     ...(requestBodies === undefined ? {} : { requestBodies }),
+    ...(requestQuery === undefined ? {} : { requestQuery }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
     ...(serverTiming === undefined ? {} : { serverTiming }),
@@ -337,11 +346,6 @@ function holdsTooLittle({ maxHeldBytes = MIN_HELD_BYTES, compat }: RewriteOption
   return maxHeldBytes < MIN_HELD_BYTES && compat !== 'nginx'
 }
 
-interface RawServingRules {
-  readonly requestBodies?: boolean | undefined
-  readonly rules: readonly RawRule[]
-}
-
 interface CrossProblem {
   readonly severity: ConfigProblem['severity']
   readonly path: ConfigPath
@@ -376,16 +380,20 @@ function crossCheck(raw: RawConfig): CrossProblem[] {
     const message = `${options.maxHeldBytes} is too small`
     report('error', [...path, 'maxHeldBytes'], message, `the least is ${MIN_HELD_BYTES}`)
   }
-  const inheriting = raw.routes.filter((route) => route.requestBodies === undefined)
-  const ofFile = [...raw.rules, ...inheriting.flatMap((route) => route.rules ?? [])]
-  const bodies: [ConfigPath, RawServingRules][] = [[[], { requestBodies: raw.requestBodies, rules: ofFile }]]
-  for (const [index, route] of raw.routes.entries()) {
-    bodies.push([['routes', index], { requestBodies: route.requestBodies, rules: route.rules ?? raw.rules }])
-  }
-  for (const [path, { requestBodies, rules }] of bodies) {
-    if (requestBodies !== true || rules.some((rule) => 'domain' in rule)) continue
-    const hint = 'add one: its host names are what bodies are searched for'
-    report('warning', [...path, 'requestBodies'], 'does nothing without a domain rule', hint)
+  for (const field of ['requestBodies', 'requestQuery'] as const) {
+    const inheriting = raw.routes.filter((route) => route[field] === undefined)
+    const scopes: [ConfigPath, boolean | undefined, readonly RawRule[]][] = [
+      [[field], raw[field], [...raw.rules, ...inheriting.flatMap((route) => route.rules ?? [])]],
+      ...raw.routes.map((route, index): [ConfigPath, boolean | undefined, readonly RawRule[]] => [
+        ['routes', index, field],
+        route[field],
+        route.rules ?? raw.rules,
+      ]),
+    ]
+    for (const [path, asked, rules] of scopes) {
+      if (asked !== true || rules.some((rule) => 'domain' in rule)) continue
+      report('warning', path, 'does nothing without a domain rule', 'add one: it says which host names are meant')
+    }
   }
   const seenAddresses = new Set<string>()
   for (const [index, address] of listOf(raw.listen).entries()) {

@@ -43,7 +43,7 @@ import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewri
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
 import { headTiming } from './server-timing.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
-import { cookieScope, hostForUpstream, type NameMappers, namesForRequest } from './site-names.ts'
+import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-pool.ts'
 
@@ -215,7 +215,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   #send(route: Route, fields: FieldList): void {
-    this.#requestHead = encodeRequestHead(this.request.method, this.request.path, fields)
+    const { method, path } = this.request
+    const target = route.requestQuery && this.#names !== undefined ? mapQuery(path, this.#names) : path
+    this.#requestHead = encodeRequestHead(method, target, fields)
     this.#acquire(route, false)
   }
 

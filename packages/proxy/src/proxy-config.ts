@@ -54,6 +54,8 @@ export interface RouteConfig {
    * Absent: what the domain rules call the client's Host; where they do not know it, the upstream's authority.
    */
   readonly preserveHost?: boolean
+  /** True maps host names in the query of requests back by the domain rules of `rules`. Default false. */
+  readonly requestQuery?: boolean
   /** True maps host names in request bodies back by the domain rules of `rules`. Default false. */
   readonly requestBodies?: boolean
   /** Made by `compileHeaderRules`; the last thing done to a head. */

@@ -55,6 +55,7 @@ export interface Route {
   readonly preserveHost: boolean | undefined
   /** What domain rules make of header fields; undefined if there are none. */
   readonly names: SiteNames | undefined
+  readonly requestQuery: boolean
   /** The inverse of its domain rules for request bodies; undefined to leave them alone. */
   readonly requestBodies: RuleSet | undefined
   readonly requestHeaders: HeaderRules | undefined
@@ -106,6 +107,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     integrity: integrityOf(route),
     memory: new ApplicabilityMemory(limits.maxRememberedResources),
     preserveHost: route.preserveHost,
+    requestQuery: route.requestQuery ?? false,
     requestBodies: requestBodyRules(route),
     requestHeaders: route.requestHeaders,
     responseHeaders: route.responseHeaders,

@@ -98,6 +98,12 @@ export function hostForUpstream(
   return mapped !== authority && parseAuthority(mapped) !== undefined ? mapped : upstream
 }
 
+/** A request's path and query with the client's names in the query made the origin's; the path stays. */
+export function mapQuery(path: string, names: NameMappers): string {
+  const query = path.indexOf('?') + 1
+  return query === 0 ? path : path.slice(0, query) + names.up(path.slice(query))
+}
+
 /** `hostSent` is what Host said upstream. */
 export function cookieScope(authority: string | undefined, hostSent: string, names: NameMappers): CookieScope {
   const clientHost = hostOf(authority)

@@ -148,6 +148,17 @@ describe('a request of a client that knows the copy', () => {
     expect(edits).toBeUndefined()
   })
 
+  it.each([
+    [{}, '/a.b.test/x?u=http%3A%2F%2Fb.test%2F&h=b.test'],
+    [{ requestQuery: true }, '/a.b.test/x?u=http%3A%2F%2Fa.example%2F&h=a.example'],
+    [{ requestQuery: true, preserveHost: true }, '/a.b.test/x?u=http%3A%2F%2Fa.example%2F&h=a.example'],
+  ])('has its query mapped only if the route says so: %j', async (route, target) => {
+    await using setup = await setUp({ rules, route, script: answering(() => plainResponse('ok')) })
+    await (await setup.connect()).get('/a.b.test/x?u=http%3A%2F%2Fb.test%2F&h=b.test')
+    expect(setup.origin.requests[0].target).toBe(target)
+    expect((await setup.event(1)).target).toBe('/a.b.test/x?u=http%3A%2F%2Fb.test%2F&h=b.test')
+  })
+
   it('is mapped by the rules whose conditions hold', async () => {
     const { value } = await seen(['Host: b.test', 'Origin: http://b.test'], {}, [
       { domain: 'x.example', to: 'b.test', methods: ['POST'] },
