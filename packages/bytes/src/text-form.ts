@@ -167,16 +167,18 @@ class SingleByteReader implements FormReader {
     const utf8 = this.#utf8
     let at = 0
     for (let i = 0; i < source.length; i++) {
-      const octet = source[i]
-      if (octet < 0x80) {
+      let octet = source[i]
+      while (octet < 0x80) {
         target[at++] = octet
-        continue
+        octet = ++i < source.length ? source[i] : 0xff
       }
+      if (i === source.length) break
       const entry = (octet - 0x80) << 2
       const length = utf8[entry]
       target[at++] = utf8[entry + 1]
-      if (length > 1) target[at++] = utf8[entry + 2]
-      if (length > 2) target[at++] = utf8[entry + 3]
+      if (length === 1) continue
+      target[at++] = utf8[entry + 2]
+      if (length === 3) target[at++] = utf8[entry + 3]
     }
     return at
   }
@@ -434,11 +436,19 @@ abstract class Writer implements FormWriter {
         this.#escapeLacks = octet === ESCAPED_PAIR ? 3 : 2
         this.#escapeBits = 0
       } else if (octet >= 0xc0) {
-        this.#lacks = octet < 0xe0 ? 1 : octet < 0xf0 ? 2 : 3
-        this.#point = octet & (0x3f >> this.#lacks)
+        const lacks = octet < 0xe0 ? 1 : octet < 0xf0 ? 2 : 3
+        let point = octet & (0x3f >> lacks)
+        if (i + lacks >= source.length || this.#escapeLacks > 0) {
+          this.#lacks = lacks
+          this.#point = point
+          continue
+        }
+        // PERF: a character that is there as a whole goes past the fields: a third of the time for Cyrillic.
+        for (const end = i + lacks; i < end; ) point = (point << 6) | (source[++i] & 0x3f)
+        at = this.#putCharacter(point, target, at)
       } else if (this.#lacks > 0) {
         this.#point = (this.#point << 6) | (octet & 0x3f)
-        if (--this.#lacks === 0 && this.#escapeLacks === 0) at = this.#putCharacter(target, at)
+        if (--this.#lacks === 0 && this.#escapeLacks === 0) at = this.#putCharacter(this.#point, target, at)
       } else if (this.#escapeLacks > 0) {
         this.#escapeBits = (this.#escapeBits << 6) | (octet & 0x3f)
         if (--this.#escapeLacks === 0) at = this.putEscape(this.#escapeLead, this.#escapeBits, target, at)
@@ -453,13 +463,13 @@ abstract class Writer implements FormWriter {
     return 0
   }
 
-  #putCharacter(target: Uint8Array, at: number): number {
-    const next = this.put(this.#point, target, at)
+  #putCharacter(point: number, target: Uint8Array, at: number): number {
+    const next = this.put(point, target, at)
     if (next >= 0) return next
     this.unencodable++
     if (!this.#reference) return at
     let end = at
-    const text = `&#${this.#point};`
+    const text = `&#${point};`
     for (let i = 0; i < text.length; i++) target[end++] = text.charCodeAt(i)
     return end
   }
