@@ -113,8 +113,10 @@ function nameSource({ from, subdomains }: NameRule): string {
     .split('.')
     .map((ascii, index) => labelSource(ascii, unicodeLabels[index]))
     .join('\\.')
+  if (subdomains === 'map') return `${START}${LABELS}${name}${END}`
+  // The name comes first, so that the search skips to where one stands; its left edge is looked at from behind it.
   const start = subdomains === 'keep' ? `(?:${START}|${BELOW})` : START
-  return `${start}${subdomains === 'map' ? LABELS : ''}${name}${END}`
+  return `${name}(?<=${start}${name})${END}`
 }
 
 function labelSource(ascii: string, unicode: string): string {
