@@ -1,7 +1,7 @@
 /** The cache that bodies of a rule set share bounds memory and decides nothing; nor does how groups are found. */
 import { findCaptures, compileCaptures } from '@prexy/regex/captures'
 import { parsePattern } from '@prexy/regex/parse'
-import { Tokenizer } from '@prexy/regex/tokenizer'
+import { MAX_TABLE_BYTES, Tokenizer } from '@prexy/regex/tokenizer'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
@@ -82,6 +82,40 @@ describe('a cache that is always full', () => {
     expect(tokenizer.statesBuilt).toBeLessThan(20_000 / 32)
     expect(tokenizer.cachedStates).toBe(tokenizer.statesBuilt)
   })
+})
+
+describe('threads that are stepped without states', () => {
+  const made = rewriteCase({ palette: LETTERS, maxRules: 4, maxPieces: 60 }).map((each) => ({
+    ...each,
+    priority: 'first' as const,
+    compat: undefined,
+    rules: each.rules.map((rule) => ({ ...rule, max: Infinity, between: undefined })),
+  }))
+  itHolds(
+    'hold and give the same bytes at every moment as states do',
+    fc.record({ made, maxHeldBytes: fc.integer({ min: 4, max: 40 }), seed: fc.nat({ max: 1_000 }) }),
+    250,
+    ({ made: { body, rules, ...rest }, maxHeldBytes, seed }) => {
+      const trace = (statesPerBody: number): unknown[] => {
+        const set = compileRuleSet(
+          rules.map(toRule),
+          { ...toOptions({ ...rest }), maxHeldBytes },
+          { tableBytes: MAX_TABLE_BYTES, statesPerBody },
+        )
+        const seen: unknown[] = []
+        const rewriter = set.createRewriter({ write: (chunk) => seen.push([...chunk]) > 0 })
+        let at = 0
+        for (const size of randomSplit(body.length, seed)) {
+          rewriter.write(Uint8Array.from(body.slice(at, at + size)))
+          at += size
+          seen.push(rewriter.heldBytes)
+        }
+        rewriter.end()
+        return [...seen, [...rewriter.hits], rewriter.overflows]
+      }
+      expect(trace(0)).toEqual(trace(1_000))
+    },
+  )
 })
 
 const NO_FLAGS = { i: false, m: false, s: false, x: false }

@@ -100,7 +100,7 @@ export interface ActiveSet {
 }
 
 export interface Group {
-  readonly threads: Int32Array
+  readonly threads: readonly number[]
   readonly active: ActiveSet
   /**
    * With `longest`: the rule whose match from this group's node ends here, and the one whose match ended one byte
@@ -192,7 +192,7 @@ interface Spawn {
 
 /** The threads of a group one byte after its node; shared by all states that have them. */
 interface Begun {
-  readonly threads: Int32Array
+  readonly threads: readonly number[]
   readonly label: string
 }
 
@@ -411,6 +411,30 @@ export class Automaton {
     this.activeSets.set(activeKey(this.initialActive.rules, this.initialActive.fired), this.initialActive)
   }
 
+  /**
+   * Nothing but live threads makes a state: no assertion, limit, empty match or region, and the first match wins. The
+   * kernel can then step threads itself.
+   */
+  get isPlain(): boolean {
+    const { priority, firedKeepsToken } = this.options
+    const open = this.rules.every(({ max }) => max === Infinity)
+    const blind = !this.looksAhead && this.contexts.count === 1 && this.useful === undefined
+    return open && blind && !this.nullable && priority === 'first' && !firedKeepsToken
+  }
+
+  /** Where matches can begin on a byte class, in order; of a plain automaton (see `isPlain`). */
+  startsOn(active: ActiveSet, symbol: number): readonly number[] {
+    return this.threadsOn(this.spawn(this.contexts.start, active, LOOK_UNKNOWN), symbol)
+  }
+
+  /** The state of a plain automaton that has these live threads, by group. */
+  plainState(active: ActiveSet, threads: readonly (readonly number[])[]): State {
+    const groups = threads.map(
+      (each): Group => ({ threads: each, active, endsHere: -1, endedBack: -1, age: 2, label: '' }),
+    )
+    return this.makeState(this.contexts.start, 'normal', active, active, groups)
+  }
+
   /** The same live threads without a loop head: nothing begins after them. */
   headless(state: State, groups: readonly Group[]): State {
     return this.makeState(state.context, 'none', this.initialActive, this.initialActive, groups)
@@ -569,7 +593,7 @@ export class Automaton {
     if (spawn.begun.has(symbol)) return spawn.begun.get(symbol)
     const targets = new Set(this.threadsOn(spawn, symbol).map((thread) => this.targetOn(thread, symbol)))
     const isPlain = [...targets].every((pc) => this.program.instructions[pc].op === 'bytes')
-    const threads = Int32Array.from(targets)
+    const threads = [...targets]
     const begun = isPlain && this.useful === undefined ? { threads, label: `~${this.begunMade++}` } : undefined
     spawn.begun.set(symbol, begun)
     this.entries += CLOSURE_ENTRIES + threads.length
@@ -906,10 +930,10 @@ export class Automaton {
       while (end < work.threads.length && work.threadGroups[end] === group) end++
       const owner = work.groups[group]
       const listed = work.threads.slice(i, end)
-      const threads = new Int32Array(this.looksAhead ? this.withoutRepeats(listed, owner.endsHere, context) : listed)
+      const unlike = this.looksAhead ? this.withoutRepeats(listed, owner.endsHere, context) : listed
       i = end
-      if (threads.length === 0) continue
-      if (this.options.priority === 'longest') threads.sort()
+      if (unlike.length === 0) continue
+      const threads = this.options.priority === 'longest' ? [...unlike].sort((a, b) => a - b) : unlike
       const { active: groupActive, age, endsHere, endedBack } = owner
       const waits = this.looksAhead && threads.some((thread) => this.waits(thread))
       const endsBack = waits && threads.some((thread) => this.endsBack(thread))
@@ -955,15 +979,19 @@ export class Automaton {
   ): State {
     let key = `${context}${head[0]}${active.id},${nodeActive.id}`
     for (const group of groups) {
-      key += `|${group.active.id},${group.endsHere},${group.endedBack},${group.age}:${group.label === '' ? group.threads.join(' ') : group.label}`
+      const { endsHere, endedBack, age, label, threads } = group
+      const isUsual = group.active === active && endsHere < 0 && endedBack < 0 && age === 2
+      key += isUsual ? '|' : `|${group.active.id},${endsHere},${endedBack},${age}:`
+      if (label !== '') key += label
+      else if (threads.length === 1) key += threads[0]
+      else key += threads.join(' ')
     }
-    const state = { key, context, head, active, nodeActive, groups }
     let firstRuleGroup = 0
     while (firstRuleGroup < groups.length && this.onlyCopies(groups[firstRuleGroup].threads)) firstRuleGroup++
-    if (head === 'none') return { ...state, firstRuleGroup, firstTextGroup: -1, lastByteNeeded: false }
-    const firstTextGroup = this.findTextGroup(state, firstRuleGroup)
-    const result = { ...state, firstRuleGroup, firstTextGroup, lastByteNeeded: false }
-    return this.needsLastByte(result) ? { ...result, lastByteNeeded: true } : result
+    const facts = { key, context, head, active, nodeActive, groups }
+    const firstTextGroup = head === 'none' ? -1 : this.findTextGroup(facts, firstRuleGroup)
+    const state = { ...facts, firstRuleGroup, firstTextGroup, lastByteNeeded: false }
+    return head !== 'none' && this.needsLastByte(state) ? { ...state, lastByteNeeded: true } : state
   }
 
   private needsLastByte(state: State): boolean {
@@ -1512,33 +1540,40 @@ function byteClasses(
 
 /** Flattens the ops, dropping remembered nodes that nothing refers to and renumbering the rest. */
 function encodeOps(work: Work, kept: readonly number[]): Int32Array {
-  const old = work.groups.filter((group) => group.opIndex < 0).length
-  const identity = kept.length === old && kept.every((group, index) => group === index)
-  const used = new Set(kept)
+  let old = 0
+  while (old < work.groups.length && work.groups[old].opIndex < 0) old++
+  /** New number of each group; -1 for one that nothing refers to. */
+  const numbers: number[] = []
+  for (let group = 0; group < work.groups.length; group++) numbers.push(group < old ? group : -1)
+  let identity = kept.length === old
+  for (let index = 0; index < kept.length; index++) {
+    if (kept[index] !== index) identity = false
+    numbers[kept[index]] = 0
+  }
   let events = 0
   for (const op of work.ops) {
-    if (op[0] === OP_MATCH || op[0] === OP_COPY) used.add(op[1])
+    if (op[0] === OP_MATCH || op[0] === OP_COPY) numbers[op[1]] = 0
     if (op[0] !== OP_GROUP) events++
   }
   if (events === 0 && identity) return NO_ENTRIES
-  const renumbered = new Map<number, number>()
-  for (let group = 0; group < old; group++) renumbered.set(group, group)
+  for (let group = 0; group < old; group++) numbers[group] = group
   const result: number[] = []
   let created = old
   let next = old
   for (const op of work.ops) {
     if (op[0] === OP_GROUP) {
-      if (used.has(created)) {
-        renumbered.set(created, next++)
-        result.push(...op)
+      if (numbers[created] >= 0) {
+        numbers[created] = next++
+        result.push(op[0], op[1], op[2])
       }
       created++
-    } else if (op[0] === OP_MATCH || op[0] === OP_COPY) {
-      result.push(op[0], renumbered.get(op[1]) as number, ...op.slice(2))
-    } else result.push(...op)
+    } else if (op[0] === OP_MATCH) result.push(op[0], numbers[op[1]], op[2], op[3], op[4])
+    else if (op[0] === OP_COPY) result.push(op[0], numbers[op[1]])
+    else result.push(...op)
   }
-  result.push(OP_KEEP, kept.length, ...kept.map((group) => renumbered.get(group) as number))
-  return Int32Array.from(result)
+  result.push(OP_KEEP, kept.length)
+  for (const group of kept) result.push(numbers[group])
+  return new Int32Array(result)
 }
 
 /** Whether a step at the end takes a match that ended one byte back, and leaves the byte since then to be copied. */

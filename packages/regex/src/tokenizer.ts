@@ -29,12 +29,15 @@ import {
 import type { FixedGroup } from './fixed-groups.ts'
 import { KERNEL_WASM } from './kernel.generated.ts'
 import { byteSet } from './beginnings.ts'
+import type { Instruction } from './program.ts'
 import { buildPrefilter, byteSetBlock, type Prefilter, weightOf } from './prefilter.ts'
 
 /** Transition rows and records of one rule set; met, the cache starts over. */
 export const MAX_TABLE_BYTES: number = 16 * 1024 * 1024
 /** Characters of state keys that are kept on the side of JavaScript. */
 const MAX_KEY_CHARACTERS = 16 * 1024 * 1024
+/** What a group of a state takes beside its threads, counted as characters. */
+const GROUP_CHARACTERS = 48
 /** Numbers that the automaton keeps to make its steps cheap; met, it works them out again. */
 const MAX_AUTOMATON_ENTRIES = 4 * 1024 * 1024
 /** States that one body may add to the cache; beyond it, a full cache is stepped past and not flushed. */
@@ -62,6 +65,12 @@ const EXIT_OUT_FULL = 5
 const EXIT_REPLACE = 6
 const EXIT_START = 8
 const EXIT_ACCEL = 9
+const SIM_KINDS = { range: 0, arcs: 1, split: 2, match: 3 } as const
+/** The marks of a simulation are cleared before its steps are this many. */
+const MAX_SIMULATED_STEPS = 1 << 30
+/** States that a body may add before it has read anything, and bytes for each further one; then threads are simulated. */
+const STATES_AT_FIRST = 500
+const BYTES_PER_STATE = 64
 const NO_ACCEL = -1
 /** A state that is left more often, by bytes of ordinary text, is stepped through. */
 const MAX_LEAVING_WEIGHT = 0.1
@@ -116,6 +125,16 @@ const SCRATCH = 31
 const NEW_EDGES = 32
 const CONTEXT_RESTING = 33
 const HELD = 34
+const SIM_PROGRAM = 35
+const SIM_OPERANDS = 36
+const SIM_STARTS = 37
+const SIM_VISITED = 38
+const SIM_STEP = 39
+const SIM_THREADS = 40
+const SIM_NEXT_THREADS = 41
+const SIM_COUNT = 42
+const SIM_STACK = 43
+const SIM_FLAGS = 44
 const CONTROL_BYTES = 1024
 
 const ROW_HEADER_WORDS = 8
@@ -176,6 +195,7 @@ interface Kernel {
   settle(): void
   apply(record: number, newPos: number, checked: number): number
   heldBytes(): number
+  simulate(): number
 }
 
 const kernelModule = new WebAssembly.Module(KERNEL_WASM)
@@ -219,6 +239,8 @@ export class Tokenizer {
   /** How often the cache was full and started over. */
   cacheFlushes = 0
   private top = CONTROL_BYTES
+  /** @internal */
+  readonly isPlain: boolean
   private readonly rowStride: number
   private readonly rows = new Map<string, number>()
   private readonly stateAt = new Map<number, State>()
@@ -229,6 +251,9 @@ export class Tokenizer {
   private blockUsed = 0
   private tableBytes = 0
   private keyCharacters = 0
+  /** The active set whose starts the simulation's tables have; undefined before there are tables. */
+  private simulated: ActiveSet | undefined
+  private simulatedStarts = 0
   private passingRecord = 0
   private passingRecordBytes = 0
   /** Rows for states that do not go into the cache: where a step comes from, and where it leads. */
@@ -247,6 +272,7 @@ export class Tokenizer {
     this.kernel = new WebAssembly.Instance(kernelModule).exports as unknown as Kernel
     this.words = new Int32Array(this.kernel.memory.buffer)
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
+    this.isPlain = automaton.isPlain && !options.nginx && options.maxHeldBytes >= MIN_SHAPED_LIMIT
     this.rowStride = (ROW_HEADER_WORDS + automaton.classCount) * 4
     this.prefilter = buildPrefilter(automaton)
     this.setUp()
@@ -342,7 +368,8 @@ export class Tokenizer {
     const row = this.tableAllocate(this.rowStride) + ROW_HEADER_WORDS * 4
     this.fillRow(row, state)
     this.rows.set(state.key, row)
-    this.keyCharacters += state.key.length + state.groups.reduce((sum, group) => sum + group.threads.length, 0) * 4
+    this.keyCharacters +=
+      state.key.length + state.groups.reduce((sum, group) => sum + GROUP_CHARACTERS + group.threads.length * 4, 0)
     this.statesBuilt++
     // Only a state without live threads may skip; the table of its siblings tells it apart.
     const starts = state.groups.length === 0 && state.head === 'normal' ? this.startTable(state) : 0
@@ -433,6 +460,55 @@ export class Tokenizer {
     this.blockUsed += rounded
     this.tableBytes += rounded
     return at
+  }
+
+  /** @internal Makes the tables of the kernel's simulation, for a plain automaton and one active set. */
+  prepareSimulation(active: ActiveSet): void {
+    const { instructions } = this.automaton.program
+    if (this.simulated === undefined) {
+      const operands: number[] = []
+      const program = new Int32Array(instructions.length * 4)
+      instructions.forEach((instruction, pc) => {
+        const fields = simulatedInstruction(instruction, operands)
+        program.set(fields, pc * 4)
+      })
+      const put = (numbers: Int32Array): number => {
+        const at = this.allocate(numbers.byteLength)
+        this.words.set(numbers, at / 4)
+        return at
+      }
+      const flags = this.rules.map(({ usesSpan }) => (usesSpan ? MATCH_NEEDS_TEXT : 0))
+      const placed: readonly (readonly [number, number])[] = [
+        [SIM_PROGRAM, put(program)],
+        [SIM_OPERANDS, put(Int32Array.from(operands))],
+        [SIM_FLAGS, put(Int32Array.from(flags))],
+        [SIM_STARTS, this.allocate(this.automaton.classCount * 8)],
+        [SIM_VISITED, this.allocate(instructions.length * 4)],
+        [SIM_THREADS, this.allocate(instructions.length * 8)],
+        [SIM_NEXT_THREADS, this.allocate(instructions.length * 8)],
+        [SIM_STACK, this.allocate((operands.length + 1) * 4)],
+      ]
+      for (const [word, value] of placed) this.words[word] = value
+      this.words[SIM_STEP] = MAX_SIMULATED_STEPS
+      // Every instruction stands in as many lists as it takes byte classes.
+      const most = instructions.length * this.automaton.classCount
+      this.simulatedStarts = this.allocate(Math.min(most, countStarts(this.automaton)) * 4)
+    }
+    if (this.words[SIM_STEP] >= MAX_SIMULATED_STEPS) {
+      const visited = this.words[SIM_VISITED] / 4
+      this.words.fill(0, visited, visited + instructions.length)
+      this.words[SIM_STEP] = 0
+    }
+    if (this.simulated === active) return
+    this.simulated = active
+    let at = this.simulatedStarts / 4
+    for (let symbol = 0; symbol < this.automaton.classCount; symbol++) {
+      const starts = this.automaton.startsOn(active, symbol)
+      this.words[this.words[SIM_STARTS] / 4 + symbol * 2] = at * 4
+      this.words[this.words[SIM_STARTS] / 4 + symbol * 2 + 1] = starts.length
+      this.words.set(starts, at)
+      at += starts.length
+    }
   }
 
   /** @internal A record in a place of its own, overwritten by the next one. */
@@ -533,6 +609,8 @@ export class TokenStream {
   /** The rest is copied without a look. */
   private passing = false
   private ended = false
+  /** Bytes of this body that were read in pieces so far. */
+  private bytesRead = 0
   /** States that this body has added to the cache. */
   private statesAdded = 0
   /** With the limit checked at the end of a write: the parse before the first byte that exceeded it. */
@@ -723,6 +801,7 @@ export class TokenStream {
     words[LIMIT] = maxHeldBytes
     words[LIMIT_HELD_ONLY] = nginx ? 1 : 0
     words[CHECK_AT] = from
+    this.bytesRead += piece.length
     for (;;) {
       const exit = tokenizer.kernel.run()
       if (exit === EXIT_DONE) break
@@ -756,6 +835,7 @@ export class TokenStream {
     const symbol = tokenizer.words[DETAIL]
     const row = tokenizer.words[ROW]
     if (exit !== EXIT_UNKNOWN && exit !== EXIT_DECIDE) throw new Error(`kernel exit ${exit}`)
+    if (exit === EXIT_UNKNOWN && this.addsTooMany() && this.simulate(state)) return
     const step = exit === EXIT_UNKNOWN ? automaton.step(state, symbol) : undefined
     if (step !== undefined && !('undecided' in step)) {
       const target = this.rowFor(step.target)
@@ -785,6 +865,44 @@ export class TokenStream {
     const record = tokenizer.writeRecord(target, decided.ops, state.groups.length)
     tokenizer.rememberDecided(key, record)
     this.takeStep(record)
+  }
+
+  /** Whether hardly any state that this body leads to is met again. */
+  private addsTooMany(): boolean {
+    const { tokenizer } = this
+    const most = Math.min(tokenizer.cacheLimits.statesPerBody, STATES_AT_FIRST + this.bytesRead / BYTES_PER_STATE)
+    return this.statesAdded >= most && tokenizer.isPlain
+  }
+
+  /** Lets the kernel step the threads of a state; false when the next byte may hold too much. */
+  private simulate(state: State): boolean {
+    const { tokenizer } = this
+    const { automaton } = tokenizer
+    tokenizer.prepareSimulation(state.active)
+    const from = tokenizer.words[POS]
+    let count = 0
+    state.groups.forEach(({ threads }, group) => {
+      for (const thread of threads) {
+        const at = tokenizer.words[SIM_THREADS] / 4 + count++ * 2
+        tokenizer.words[at] = thread
+        tokenizer.words[at + 1] = group
+      }
+    })
+    tokenizer.words[SIM_COUNT] = count
+    while (tokenizer.kernel.simulate() === EXIT_SPINE_FULL) this.growEdges()
+    const { words } = tokenizer
+    if (words[POS] === from) return false
+    const groups: number[][] = Array.from({ length: words[GROUP_COUNT] }, () => [])
+    for (let thread = 0; thread < words[SIM_COUNT]; thread++) {
+      const at = words[SIM_THREADS] / 4 + thread * 2
+      groups[words[at + 1]].push(words[at])
+    }
+    const reached = automaton.plainState(state.active, groups)
+    const isIdle = groups.length === 0
+    const row = isIdle ? this.rowFor(reached) : (tokenizer.cachedRow(reached) ?? tokenizer.passingRow(reached))
+    tokenizer.words[ROW] = row
+    tokenizer.words[CHECK_AT] = 0
+    return true
   }
 
   /** Where a flush or a state that is not kept leaves no cell to fill, the step is taken once, by hand. */
@@ -1176,6 +1294,34 @@ export class TokenStream {
 const PARKED_WORDS: readonly number[] = [POS, SKIPPED, EDGE_COUNT, EDGE_HEAD, GROUP_COUNT, EMITTED, SETTLED, BARRIER]
 function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array | Int32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength)
+}
+
+/** Places of all lists of starts, over all byte classes, when all rules are active. */
+function countStarts(automaton: Automaton): number {
+  let count = 0
+  for (let symbol = 0; symbol < automaton.classCount; symbol++) {
+    count += automaton.startsOn(automaton.initialActive, symbol).length
+  }
+  return count
+}
+
+/** Four words, see the kernel; `operands` takes what does not fit. */
+function simulatedInstruction(instruction: Instruction, operands: number[]): readonly number[] {
+  switch (instruction.op) {
+    case 'bytes': {
+      const { arcs } = instruction
+      if (arcs.length === 3) return [SIM_KINDS.range, ...arcs]
+      operands.push(...arcs)
+      return [SIM_KINDS.arcs, operands.length - arcs.length, arcs.length / 3, 0]
+    }
+    case 'split':
+      operands.push(...instruction.next)
+      return [SIM_KINDS.split, operands.length - instruction.next.length, instruction.next.length, 0]
+    case 'match':
+      return [SIM_KINDS.match, instruction.rule, 0, 0]
+    default:
+      throw new Error(`a plain program has no ${instruction.op}`)
+  }
 }
 
 function sliceWords({ begin, end }: FixedGroup): number[] {

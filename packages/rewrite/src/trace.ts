@@ -146,7 +146,7 @@ class SpineWalk {
   open(): TraceRow['open'] {
     const { program, ruleCount } = this.automaton
     // Threads beyond the program wait for what comes next, and beyond the rules a character is copied as a whole.
-    const rulesOf = (threads: Int32Array): number[] =>
+    const rulesOf = (threads: readonly number[]): number[] =>
       Array.from(threads, (thread) => program.ruleOf[thread] ?? ruleCount).filter((rule) => rule < ruleCount)
     return (this.state?.groups ?? []).map(({ threads }, index) => ({
       at: this.nodes[index].at,

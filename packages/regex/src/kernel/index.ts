@@ -58,6 +58,29 @@ const CONTEXT_RESTING: usize = 132
 /** `heldBytes` when `run` was done. */
 const HELD: usize = 136
 
+// The simulation of live threads without a table, see `simulate`.
+/** Per instruction four words: kind, then what the kind says. */
+const SIM_PROGRAM: usize = 140
+/** Low, high and target of each arc, and targets of splits. */
+const SIM_OPERANDS: usize = 144
+/** Per byte class: address and number of the instructions that a match can begin with. */
+const SIM_STARTS: usize = 148
+/** Per instruction, the step in which it was reached last. */
+const SIM_VISITED: usize = 152
+const SIM_STEP: usize = 156
+/** Instruction and group of each live thread, in order of priority; and room for those of the next step. */
+const SIM_THREADS: usize = 160
+const SIM_NEXT_THREADS: usize = 164
+const SIM_COUNT: usize = 168
+const SIM_STACK: usize = 172
+/** Per rule, the flags of its matches. */
+const SIM_FLAGS: usize = 176
+
+const SIM_RANGE: i32 = 0
+const SIM_ARCS: i32 = 1
+const SIM_SPLIT: i32 = 2
+const SIM_MATCH: i32 = 3
+
 // A row: facts about the state, then a cell per byte class. Offsets from the first cell.
 const ROW_GROUPS: usize = 4
 const ROW_FIRST_RULE_GROUP: usize = 8
@@ -84,6 +107,8 @@ const EXIT_TEXT: i32 = 7
 const EXIT_START: i32 = 8
 /** The state loops on most bytes: which ones leave it? */
 const EXIT_ACCEL: i32 = 9
+/** No thread is live. */
+const EXIT_IDLE: i32 = 10
 
 // A piece of a recipe: flags, then address and length of a literal, or the offsets of a slice's begin and end.
 const PIECE_SLICE: i32 = 1
@@ -518,6 +543,181 @@ function copyOut(to: usize, from: usize, count: i32): void {
     return
   }
   for (let i = 0; i < count; i += 16) v128.store(to + <usize>i, v128.load(from + <usize>i))
+}
+
+/**
+ * Reads bytes with the threads themselves: for states that are worth no row, since hardly one is met twice. Costs a few
+ * nanoseconds per thread and byte. Only for rule sets without assertions, limits and empty matches, with the first
+ * match winning. Exits at the end of the piece, when no thread is live (`EXIT_IDLE`), and before a byte that may hold too
+ * much (`EXIT_LIMIT`): the host then steps in its own way.
+ */
+export function simulate(): i32 {
+  const end = cb(END)
+  const bias = cb(BIAS)
+  const classMap: usize = cb(CLASS_MAP)
+  const groups: usize = cb(GROUPS)
+  const starts: usize = cb(SIM_STARTS)
+  const flagsOf: usize = cb(SIM_FLAGS)
+  const limit = cb(LIMIT)
+  let threads: usize = cb(SIM_THREADS)
+  let others: usize = cb(SIM_NEXT_THREADS)
+  let count = cb(SIM_COUNT)
+  let groupCount = cb(GROUP_COUNT)
+  let pos = cb(POS)
+  let exit = EXIT_DONE
+  while (pos < end) {
+    if (cb(EDGE_COUNT) - cb(EDGE_BASE) + MAX_NEW_EDGES > cb(EDGE_CAPACITY)) {
+      exit = EXIT_SPINE_FULL
+      break
+    }
+    const byte = <i32>load<u8>(bias + pos)
+    store<i32>(SIM_STEP, cb(SIM_STEP) + 1)
+    let to = others
+    let rule = -1
+    let winner = -1
+    for (let i = 0; i < count; i++) {
+      const thread = threads + (<usize>i << 3)
+      const target = targetOf(load<i32>(thread), byte)
+      if (target < 0) continue
+      const group = load<i32>(thread, 4)
+      to = reachFrom(target, group, to)
+      rule = cb(DETAIL)
+      if (rule >= 0) {
+        winner = group
+        break
+      }
+    }
+    if (winner < 0) {
+      const list = starts + (<usize>load<u8>(classMap + <usize>byte) << 3)
+      const first: usize = load<i32>(list)
+      for (let i = 0; i < load<i32>(list, 4); i++) {
+        to = reachFrom(targetOf(load<i32>(first + (<usize>i << 2)), byte), groupCount, to)
+        rule = cb(DETAIL)
+        if (rule >= 0) {
+          winner = groupCount
+          break
+        }
+      }
+      const begun = groups + <usize>groupCount * GROUP_BYTES
+      store<i32>(begun, pos)
+      store<i32>(begun, cb(EDGE_COUNT), 4)
+      store<i32>(begun, cb(SKIPPED), 8)
+      store<i32>(begun, 0, 12)
+    }
+    const won = groups + <usize>winner * GROUP_BYTES
+    if (to != others) {
+      const first = groups + <usize>load<i32>(others, 4) * GROUP_BYTES
+      const edges = winner < 0 ? cb(EDGE_COUNT) : load<i32>(won, 4) + 1
+      if (pos + 1 - load<i32>(first) + edges - load<i32>(first, 4) > limit) {
+        exit = EXIT_LIMIT
+        break
+      }
+    }
+    pos++
+    if (winner >= 0) {
+      const start = load<i32>(won)
+      const depth = load<i32>(won, 4)
+      const flags = load<i32>(flagsOf + (<usize>rule << 2))
+      const edge = edgeAddress(depth)
+      store<i32>(edge, start)
+      store<i32>(edge, pos, 4)
+      store<i32>(edge, rule, 8)
+      store<i32>(edge, flags | (load<i32>(won, 12) << 8), 12)
+      store<i32>(EDGE_COUNT, depth + 1)
+      const skipped = load<i32>(won, 8)
+      store<i32>(SKIPPED, (flags & FLAG_NEEDS_TEXT) == 0 ? skipped + pos - start : skipped)
+    }
+    // Groups without a thread go; those that stay keep their order.
+    let kept = 0
+    let last = -1
+    for (let thread = others; thread < to; thread += 8) {
+      const group = load<i32>(thread, 4)
+      if (group != last) {
+        last = group
+        if (group != kept) {
+          v128.store(groups + <usize>kept * GROUP_BYTES, v128.load(groups + <usize>group * GROUP_BYTES))
+        }
+        kept++
+      }
+      store<i32>(thread, kept - 1, 4)
+    }
+    groupCount = kept
+    count = <i32>(to - others) >> 3
+    const swapped = threads
+    threads = others
+    others = swapped
+    if (count == 0) {
+      exit = EXIT_IDLE
+      break
+    }
+  }
+  store<i32>(POS, pos)
+  store<i32>(SIM_THREADS, <i32>threads)
+  store<i32>(SIM_NEXT_THREADS, <i32>others)
+  store<i32>(SIM_COUNT, count)
+  store<i32>(GROUP_COUNT, groupCount)
+  return exit
+}
+
+/** Where a consuming instruction goes on a byte, or -1. */
+// @ts-ignore: decorator
+@inline
+function targetOf(pc: i32, byte: i32): i32 {
+  const instruction = <usize>cb(SIM_PROGRAM) + (<usize>pc << 4)
+  if (load<i32>(instruction) == SIM_RANGE) {
+    return byte >= load<i32>(instruction, 4) && byte <= load<i32>(instruction, 8) ? load<i32>(instruction, 12) : -1
+  }
+  let arc = <usize>cb(SIM_OPERANDS) + (<usize>load<i32>(instruction, 4) << 2)
+  for (let left = load<i32>(instruction, 8); left > 0; left--) {
+    if (byte >= load<i32>(arc) && byte <= load<i32>(arc, 4)) return load<i32>(arc, 8)
+    arc += 12
+  }
+  return -1
+}
+
+/**
+ * Puts the consuming instructions that are reached from one on the list that ends at `to`, but those that a thread before
+ * has reached; returns its new end. The detail word is the rule whose end is reached, -1 for none.
+ */
+function reachFrom(entry: i32, group: i32, to: usize): usize {
+  const program: usize = cb(SIM_PROGRAM)
+  const visited: usize = cb(SIM_VISITED)
+  const operands: usize = cb(SIM_OPERANDS)
+  const step = cb(SIM_STEP)
+  const stack: usize = cb(SIM_STACK)
+  let top = stack
+  let pc = entry
+  let isMore = true
+  store<i32>(DETAIL, -1)
+  while (isMore) {
+    const mark = visited + (<usize>pc << 2)
+    const instruction = program + (<usize>pc << 4)
+    const kind = load<i32>(instruction)
+    if (kind == SIM_MATCH) {
+      store<i32>(DETAIL, load<i32>(instruction, 4))
+      return to
+    }
+    if (load<i32>(mark) != step) {
+      store<i32>(mark, step)
+      if (kind == SIM_SPLIT) {
+        const next = operands + (<usize>load<i32>(instruction, 4) << 2)
+        for (let i = load<i32>(instruction, 8) - 1; i >= 0; i--) {
+          store<i32>(top, load<i32>(next + (<usize>i << 2)))
+          top += 4
+        }
+      } else {
+        store<i32>(to, pc)
+        store<i32>(to, group, 4)
+        to += 8
+      }
+    }
+    isMore = top != stack
+    if (isMore) {
+      top -= 4
+      pc = load<i32>(top)
+    }
+  }
+  return to
 }
 
 /** Works out what is settled now; to be called before `drain`. */
