@@ -1177,7 +1177,8 @@ export class TokenStream {
     const { words, bytes } = this.tokenizer
     if (start >= words[WINDOW_START]) return bytes.subarray(words[BIAS] + start, words[BIAS] + end)
     const text = new Uint8Array(end - start)
-    for (const segment of this.segments) {
+    for (let i = this.segmentAfter(start); i < this.segments.length && this.segments[i].start < end; i++) {
+      const segment = this.segments[i]
       const from = Math.max(start, segment.start)
       const to = Math.min(end, segment.end)
       if (from < to) text.set(segment.text.subarray(from - segment.start, to - segment.start), from - start)
@@ -1185,6 +1186,18 @@ export class TokenStream {
     const from = Math.max(start, words[WINDOW_START])
     if (from < end) text.set(bytes.subarray(words[BIAS] + from, words[BIAS] + end), from - start)
     return text
+  }
+
+  /** Index of the first kept segment that ends behind a position; there may be as many as bytes that may be held. */
+  private segmentAfter(position: number): number {
+    let low = 0
+    let high = this.segments.length
+    while (low < high) {
+      const middle = (low + high) >> 1
+      if (this.segments[middle].end > position) high = middle
+      else low = middle + 1
+    }
+    return low
   }
 
   /** Makes the window take `size` more bytes after the position. */
