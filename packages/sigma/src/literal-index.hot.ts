@@ -84,7 +84,7 @@ export class LiteralIndex {
     this.#folded = undefined
     const narrow: Record<LiteralKind, number[]> = { equals: [], startswith: [], endswith: [], contains: [] }
     literals.forEach(({ kind, text, targets: own }, literal) => {
-      targets.push(...own)
+      for (const target of own) targets.push(target)
       this.#targetStarts[literal + 1] = targets.length
       const at = text.search(NON_ASCII)
       if (at >= 0) {
@@ -355,7 +355,7 @@ function renumber({ children, width, symbols, own, links, depths }: Trie): Table
     for (let symbol = 0; symbol < width; symbol++) {
       next[number * width + symbol] = numbers[children[node * width + symbol]] * width
     }
-    entries.push(...own[node])
+    for (const literal of own[node]) entries.push(literal)
     entryStarts[number + 1] = entries.length
     newLinks[number] = links[node] < 0 ? -1 : numbers[links[node]]
     newDepths[number] = depths[node]

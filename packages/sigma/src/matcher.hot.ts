@@ -431,7 +431,7 @@ function flatten(nodes: RuleSet['nodes']): {
       case 'and':
       case 'or':
         ops[id] = node.kind === 'and' ? AND : OR
-        parts.push(...node.parts)
+        for (const part of node.parts) parts.push(part)
         break
       case 'test':
         ops[id] = node.negated ? NOT_TEST : TEST
