@@ -72,23 +72,36 @@ export function beginningsOf(program: Program, rule: number): Beginning[] {
   if (ends) return [literal]
   const sets = new Map<string, ByteSet>()
   let open: Path[] = [{ sets: literal, places }]
+  let next: Path[] = []
+  const follow = (own: ByteSet[], targets: readonly number[], depth: number): void => {
+    const reached = reach(program, targets)
+    const isWide = reached.places.length > MAX_PLACES
+    if (reached.ends || isWide || depth === MAX_BEGINNING_BYTES) found.push(own)
+    else next.push({ sets: own, places: reached.places })
+  }
   for (let depth = literal.length + 1; open.length > 0; depth++) {
-    const next: Path[] = []
+    next = []
     for (const path of open) {
+      const [only] = path.places
+      const single = path.places.length === 1 ? program.instructions[only] : undefined
+      if (single?.op === 'bytes' && takesOneByte(single.arcs)) {
+        path.sets.push(singleByte(single.arcs[0]))
+        follow(path.sets, [single.arcs[2]], depth)
+        continue
+      }
       const ways = waysOn(program, path.places, sets)
       const splits = depth <= MAX_SPLIT_BYTES && ways.length + next.length + found.length <= MAX_RULE_BEGINNINGS
-      const chosen = splits || ways.length <= 1 ? ways : uniteFew(ways)
-      if (chosen === undefined) {
+      const chosen = splits || ways.length <= 1 ? ways : unite(ways)
+      // What is so wide tells little, but for the first byte, which every beginning has.
+      const isWide = chosen.length < ways.length && chosen[0].set.bytes.length > MAX_UNITED_BYTES
+      if (isWide && path.sets.length > 0) {
         found.push(path.sets)
         continue
       }
       for (const { set, targets } of chosen) {
         if (chosen.length === 1) path.sets.push(set)
         const own = chosen.length === 1 ? path.sets : [...path.sets, set]
-        const reached = reach(program, targets)
-        const isWide = reached.places.length > MAX_PLACES
-        if (reached.ends || isWide || depth === MAX_BEGINNING_BYTES) found.push(own)
-        else next.push({ sets: own, places: reached.places })
+        follow(own, targets, depth)
       }
     }
     open = next
@@ -142,10 +155,8 @@ function* bytesIn(ranges: readonly number[]): Generator<number> {
   for (let i = 0; i < ranges.length; i += 2) for (let byte = ranges[i]; byte <= ranges[i + 1]; byte++) yield byte
 }
 
-/** One way for all; undefined where that would be so wide that what follows tells little. */
-function uniteFew(ways: readonly Way[]): readonly Way[] | undefined {
-  const bytes = ways.reduce((sum, { set }) => sum + set.bytes.length, 0)
-  if (bytes > MAX_UNITED_BYTES) return undefined
+/** One way for all. */
+function unite(ways: readonly Way[]): readonly Way[] {
   const targets = [...new Set(ways.flatMap((way) => way.targets))]
   return [{ set: byteSet(ways.flatMap(({ set }) => set.bytes)), targets }]
 }

@@ -155,7 +155,8 @@ function buildLocalContexts(needs: Pick<ContextNeeds, 'kinds' | 'hosts'>): Local
   const states: LocalContext[] = []
   const ids = new Map<string, number>()
   const intern = (state: LocalContext): number => {
-    const key = JSON.stringify(state)
+    const { kind, hostStart, afterLabel, subdomainStart, escape } = state
+    const key = `${kind}${Number(hostStart)}${Number(afterLabel)}${Number(subdomainStart)}${escape}`
     const known = ids.get(key)
     if (known !== undefined) return known
     ids.set(key, states.length)
@@ -165,6 +166,7 @@ function buildLocalContexts(needs: Pick<ContextNeeds, 'kinds' | 'hosts'>): Local
   const blank = { kind: KIND_NONE, hostStart: needs.hosts, afterLabel: false, subdomainStart: false, escape: '' }
   intern(blank)
   const next: number[] = []
+  if (!needs.hosts && !needs.kinds) return { states, next: new Array<number>(256).fill(0) }
   for (let id = 0; id < states.length; id++) {
     const from = states[id]
     for (let byte = 0; byte < 256; byte++) {

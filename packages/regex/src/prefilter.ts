@@ -290,8 +290,6 @@ const MAX_GRAM_TEXTS = 4_096
 const HEAD_BYTES = 4
 const HEAD_BITS = 16
 const HASH_FACTOR = 0x9e3779b1
-/** Grams of made-up text that tell how far a window moves on average. */
-const SAMPLED_GRAMS = 512
 
 function buildShifts(beginnings: readonly Beginning[]): Shifts | undefined {
   const window = beginnings.reduce((least, { length }) => Math.min(least, length), MAX_BEGINNING_BYTES)
@@ -314,11 +312,19 @@ function buildShifts(beginnings: readonly Beginning[]): Shifts | undefined {
   if (most < 2) return undefined
   for (let cell = 0; cell < shifts.length; cell++) if (shifts[cell] > most) shifts[cell] = most
   const heads = new Uint8Array(1 << HEAD_BITS)
+  let headCount = 0
+  const addHead = (text: number): void => {
+    const cell = hashOf(text, HEAD_BITS)
+    if (heads[cell] === 0) headCount++
+    heads[cell] = 1
+  }
   for (const beginning of beginnings) {
-    if (!forEachText(beginning, 0, HEAD_BYTES, (text) => (heads[hashOf(text, HEAD_BITS)] = 1))) heads.fill(1)
+    if (forEachText(beginning, 0, HEAD_BYTES, addHead)) continue
+    heads.fill(1)
+    headCount = heads.length
   }
   const { meanShift, zeros } = sampleShifts(shifts, gram, tableBits)
-  const headShare = heads.reduce((sum, flag) => sum + flag, 0) / heads.length
+  const headShare = headCount / heads.length
   return { window, gram, tableBits, table, heads, meanShift, stopping: (zeros * headShare) / meanShift }
 }
 
@@ -348,26 +354,19 @@ function forEachText(beginning: Beginning, at: number, count: number, take: (tex
   return true
 }
 
-/** How far a window moves, and how often it stops, on bytes that are as frequent as in text. */
+/** How far a window moves on the sample of text, and how often a beginning may stand in it. */
 function sampleShifts(shifts: Uint8Array, gram: number, tableBits: number): { meanShift: number; zeros: number } {
-  let state = 1
-  const draw = (): number => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    let left = state / 2 ** 32
-    let byte = 0
-    while (byte < 255 && left >= BYTE_WEIGHTS[byte]) left -= BYTE_WEIGHTS[byte++]
-    return byte
-  }
   let sum = 0
   let zeros = 0
-  for (let i = 0; i < SAMPLED_GRAMS; i++) {
+  const grams = SAMPLE.length - gram
+  for (let place = 0; place < grams; place++) {
     let text = 0
-    for (let at = 0; at < gram; at++) text |= draw() << (8 * at)
+    for (let at = 0; at < gram; at++) text |= SAMPLE[place + at] << (8 * at)
     const shift = shifts[hashOf(text, tableBits)]
     if (shift === 0) zeros++
     sum += Math.max(1, shift)
   }
-  return { meanShift: sum / SAMPLED_GRAMS, zeros: zeros / SAMPLED_GRAMS }
+  return { meanShift: sum / grams, zeros: zeros / grams }
 }
 
 function shiftPrefilter(beginnings: readonly Beginning[], shifts: Shifts, firstBytes: Uint8Array): Prefilter {
