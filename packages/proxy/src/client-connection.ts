@@ -19,6 +19,12 @@ type Waiting = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 
 const MAX_LINGER_BYTES = 1_048_576
 
 /**
+ * Shorter pieces of a request body go on together with what follows in the same read: a client that sends each octet in
+ * a chunk of its own would make each a write of ours. Unit: bytes.
+ */
+const SMALL_DATA_BYTES = 1_024
+
+/**
  * How long reading may pause because of later requests while one exchange goes on, whose client may have left: a
  * connection that is not read does not tell. Then they are dropped. Unit: milliseconds.
  */
@@ -163,6 +169,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#parsing = true
     if (parser.idle) this.#messageStartedAt = performance.now()
     let at = 0
+    let small: Uint8Array[] | undefined
     for (;;) {
       const event = parser.read(chunk, at)
       const used = parser.consumed - at
@@ -170,12 +177,23 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       // After a fault nothing is parsed any more: all that was read is part of it.
       this.#messageBytes += event === 'fault' ? chunk.length - at : used
       if (this.#exchange !== undefined) this.#exchange.clientInBytes = this.#messageBytes
-      if (event === 'more') break
       if (event === 'data') {
-        if (this.#exchange === undefined || this.#exchange.onRequestData(parser.data)) continue
+        if (parser.data.length < SMALL_DATA_BYTES && at < chunk.length) {
+          small ??= []
+          small.push(parser.data)
+          continue
+        }
+        const data = small === undefined ? parser.data : Buffer.concat([...small, parser.data])
+        small = undefined
+        if (this.#exchange === undefined || this.#exchange.onRequestData(data)) continue
         this.#keepRest(chunk.subarray(at))
         break
       }
+      if (small !== undefined && event !== 'fault') {
+        this.#exchange?.onRequestData(Buffer.concat(small))
+        small = undefined
+      }
+      if (event === 'more') break
       if (event === 'head') {
         this.#begin(parser.head)
         if (this.#closing) break

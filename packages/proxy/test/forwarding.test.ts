@@ -322,6 +322,28 @@ describe('a request', () => {
     expect((await client.readResponse()).body.toString()).toBe('true')
   })
 
+  it('body of octets in chunks of their own goes on in few chunks', async () => {
+    const count = 20_000
+    let arrived = 0
+    await using setup = await setUp({
+      script: async (connection) => {
+        await connection.readHead()
+        const body = await connection.reader.until('\r\n0\r\n\r\n')
+        arrived = body?.length ?? 0
+        expect(body?.filter((octet) => octet === 0x78).length).toBe(count)
+        await connection.send(plainResponse('ok'))
+        await connection.ended
+      },
+    })
+    const client = await setup.connect()
+    await client.send(
+      `POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`,
+    )
+    expect((await client.readResponse()).body.toString()).toBe('ok')
+    // Six octets each, had they been passed on as they came.
+    expect(arrived).toBeLessThan(2 * count)
+  })
+
   it('that waits for 100 gets the origin’s, and then its final response', async () => {
     await using setup = await setUp({
       script: async (connection) => {
