@@ -33,7 +33,7 @@ function chance(seed: number): Chance {
     next,
     below,
     pick: (list) => list[below(list.length)],
-    common: (list) => list[Math.floor((next() / 2 ** 32) ** 3 * list.length)],
+    common: (list) => list[Math.floor((next() / 2 ** 32) ** 2 * list.length)],
   }
 }
 
@@ -83,7 +83,7 @@ export function sigmaRules(kind: SigmaEvents, count: number): string {
 /** Few in most rules, many in some: 5 in the median, 19 at the ninth decile. */
 function listLength({ next, below }: Chance): number {
   const share = next() / 2 ** 32
-  return share < 0.45 ? 1 : share < 0.8 ? 2 + below(3) : share < 0.98 ? 5 + below(14) : 20 + below(200)
+  return share < 0.5 ? 1 : share < 0.75 ? 2 + below(3) : share < 0.97 ? 8 + below(18) : 40 + below(300)
 }
 
 function list(key: string, values: readonly string[], indent: string): string {
@@ -114,7 +114,7 @@ function processDetection(random: Chance, { programs, options }: Words): string 
     )
   const condition = ['selection_img']
   if (random.below(10) < 8) {
-    const literals = several(random, options, 250)
+    const literals = several(random, options, 340)
     const all = random.below(4) === 0 && literals.length > 1
     text += `    selection_cli:\n${list(all ? 'CommandLine|contains|all' : 'CommandLine|contains', all ? literals.slice(0, 4) : literals, '        ')}`
     condition.push('selection_cli')
