@@ -57,7 +57,11 @@ export function ruleShapeProblems(rule: unknown): ShapeProblem[] {
     if (value === undefined || choices.some((choice) => choice === value)) continue
     // That it is a text at all is asked of the texts of a kind above.
     if (texts.includes(field) && typeof value !== 'string') continue
-    problems.push({ field, message: `there is no ${field} '${String(value)}'`, hint: `write ${choices.join(' or ')}` })
+    problems.push({
+      field,
+      message: `there is no ${field} ${JSON.stringify(value)}`,
+      hint: `write ${choices.join(' or ')}`,
+    })
   }
   const flags = fields.get('flags')
   if (flags !== undefined && typeof flags !== 'string') {
