@@ -1,7 +1,7 @@
 /**
  * Generated Sigma rules and events, the same every time, with the statistics of the public set: 5 literals in the median
- * rule and 19 in every tenth, 2.1 uses of a literal, process names and command lines that begin and end alike, exceptions
- * in two of five rules.
+ * rule and 18 in every tenth, each used 3.6 times, process names and command lines that begin and end alike, exceptions in
+ * two of five rules.
  */
 import type { LogSource, SigmaEvent } from '@prexy/sigma/event'
 import { webEvent } from '@prexy/sigma/web-event'
