@@ -27,8 +27,8 @@ test.each([
   ['[{"insert":"fter","at":"</head>","with":""}]', ['0.insert: there is no insert "fter"']],
   ['[{"insert":1,"at":"</head>","with":""}]', ['0.insert: insert is no text']],
   ['[{"domain":"a.example","to":"b.example","subdomains":"all"}]', ['0.subdomains: there is no subdomains "all"']],
-  ['[{"text":"a","with":"b","keepCase":"yes"}]', ["0.keepCase: there is no keepCase 'yes'"]],
-  ['[{"text":"a","with":"b","once":1}]', ["0.once: there is no once '1'"]],
+  ['[{"text":"a","with":"b","keepCase":"yes"}]', ['0.keepCase: there is no keepCase "yes"']],
+  ['[{"text":"a","with":"b","once":1}]', ['0.once: there is no once 1']],
   ['[{"regex":"a","with":"b","flags":1}]', ['0.flags: flags is no text']],
 ])('%s', (json, expected) => {
   expect(problemsOf(json)).toEqual(expected)
