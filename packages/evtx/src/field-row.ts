@@ -55,8 +55,12 @@ export class FieldRow {
       const value = this.#read(plan.source)
       return value === undefined || value === '' ? (plan.isEmptyText ? '' : undefined) : value
     }
-    const value = this.#readSlot(instance, shape.slotIndex[field])
-    if (value !== undefined) return value
+    const content = this.#content
+    const slot = content.slot(instance, shape.slotIndex[field])
+    if (slot >= 0) {
+      const value = this.#readValue(content.slotType[slot], content.slotStart[slot], content.slotEnd[slot])
+      if (value !== undefined && value !== '') return value
+    }
     const { source, isEmptyText } = shape.plans[field]
     const isAbsent = source.kind === 'slot' && source.optional && this.#isNull(instance, source.index)
     return isEmptyText && !isAbsent ? '' : undefined
@@ -131,11 +135,12 @@ export class FieldRow {
 
   #readValue(type: number, start: number, end: number): Scalar | undefined {
     const { bytes } = this
-    if (isEmptyValue(bytes, type, start, end)) return undefined
     if (!this.#budget.trySpend(end - start)) {
       this.#onSpent()
       return undefined
     }
+    if (type === STRING_TYPE) return this.#values.utf16(bytes, start, end)
+    if (isEmptyValue(bytes, type, start, end)) return undefined
     return this.#values.scalar(bytes, type, start, end)
   }
 }

@@ -27,6 +27,10 @@ export interface ElementNode {
 export interface ObjectLayout {
   /** By child; undefined for slots. */
   readonly names: readonly (string | undefined)[]
+  /** By child: the index of the slot that is all of its content, or -1. Such a child has no attributes that count. */
+  readonly leaves: Int32Array
+  /** By child: whether it is a Data that is named by its attribute, whose nothing is an empty text. */
+  readonly areData: readonly boolean[]
   /** Has all names, in their order. */
   readonly empty: { readonly [name: string]: null }
 }
@@ -121,20 +125,33 @@ export function isDataContainer(name: string): boolean {
  */
 export function objectLayout(name: string, children: readonly Node[]): ObjectLayout | undefined {
   const names: (string | undefined)[] = []
+  const areData: boolean[] = []
+  const leaves = new Int32Array(children.length).fill(-1)
   const empty: { [name: string]: null } = {}
   for (const child of children) {
     if (child.kind === SLOT) {
       names.push(undefined)
+      areData.push(false)
       continue
     }
     if (child.kind !== ELEMENT) return undefined
-    const member = isDataContainer(name) && child.name === 'Data' ? literalName(child) : child.name
+    const isData = isDataContainer(name) && child.name === 'Data'
+    const member = isData ? literalName(child) : child.name
     if (member === undefined || member === '__proto__' || Object.hasOwn(empty, member)) return undefined
+    const [content] = child.children
+    if (child.children.length === 1 && content.kind === SLOT && (isData || child.attributes.length === 0)) {
+      leaves[names.length] = content.index
+    }
     names.push(member)
+    areData.push(isData)
     // oxlint-disable-next-line unicorn/no-null -- as in JSON
     empty[member] = null
   }
-  return Object.keys(empty).length > 0 ? { names, empty } : undefined
+  if (Object.keys(empty).length === 0) return undefined
+  // An object that grew member by member is a hash table in V8, and so are its copies; one from JSON is not.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- it is what went in
+  const copied = JSON.parse(JSON.stringify(empty)) as ObjectLayout['empty']
+  return { names, leaves, areData, empty: copied }
 }
 
 function literalName({ attributes }: ElementNode): string | undefined {

@@ -22,7 +22,7 @@ import {
   type ObjectLayout,
 } from './nodes.ts'
 import type { RenderBudget } from './render-budget.ts'
-import { ARRAY_FLAG } from './value-types.ts'
+import { ARRAY_FLAG, STRING_TYPE } from './value-types.ts'
 import { isEmptyValue, type Scalar, type ValueReader } from './values.ts'
 
 /** `null` is an element without content, as in JSON. */
@@ -150,11 +150,16 @@ export class ObjectWriter {
     const type = content.slotType[slot]
     const start = content.slotStart[slot]
     const end = content.slotEnd[slot]
-    const repeat = findRepeat(this.#repeat, slot)
-    if (repeat !== undefined)
+    this.#budget.spend(end - start)
+    if (type === STRING_TYPE) return this.#values.utf16(bytes, start, end)
+    const repeat = this.#repeat === undefined ? undefined : findRepeat(this.#repeat, slot)
+    if (repeat !== undefined) {
       return this.#note(this.#values.scalar(bytes, type & ~ARRAY_FLAG, repeat.start, repeat.end))
+    }
     if (isEmptyValue(bytes, type, start, end)) return undefined
-    return this.#note(this.#values.scalar(bytes, type, start, end))
+    const scalar = this.#values.scalar(bytes, type, start, end)
+    if (typeof scalar === 'bigint') this.#hasBigInt = true
+    return scalar
   }
 
   #note(scalar: Scalar): Scalar {
@@ -206,26 +211,25 @@ export class ObjectWriter {
    */
   #laidOut(content: RecordContent, element: ElementNode, layout: ObjectLayout, instance: number): EventValue {
     const { children } = element
-    const { names } = layout
-    const isContainer = isDataContainer(element.name)
+    const { names, leaves, areData } = layout
     const members: Members = { ...layout.empty }
     let target: Target | undefined
+    this.#budget.spend(children.length)
     for (let i = 0; i < children.length; i++) {
-      const child = children[i]
       const name = names[i]
-      this.#budget.spend(1)
+      const slot = leaves[i] < 0 ? -1 : content.slot(instance, leaves[i])
+      if (name !== undefined && slot >= 0 && content.slotContent[slot] === NO_CONTENT) {
+        const scalar = this.#slotScalar(content, slot)
+        if (scalar !== undefined && scalar !== '') members[name] = scalar
+        else if (areData[i]) members[name] = ''
+        continue
+      }
+      const child = children[i]
       if (child.kind === ELEMENT && name !== undefined) {
-        members[name] =
-          isContainer && child.name === 'Data'
-            ? this.#dataValue(content, child, instance)
-            : this.#nested(content, child, instance)
+        members[name] = areData[i] ? this.#dataValue(content, child, instance) : this.#nested(content, child, instance)
       } else {
-        target ??= {
-          into: { scalar: undefined, members },
-          isContainer,
-          isSeparate: this.#attributes === 'separate',
-          counts: undefined,
-        }
+        const isContainer = isDataContainer(element.name)
+        target ??= { into: { scalar: undefined, members }, isContainer, isSeparate: false, counts: undefined }
         this.#children(content, [child], instance, target)
       }
     }

@@ -11,6 +11,8 @@ const SHORT_CHARS = 32
 /** Up to this many, a text that was read before is found in less time than it takes to decode it. */
 const CACHED_CHARS = 128
 const CACHED_TEXTS = 4_096
+/** At either end of a text. */
+const HASHED_CHARS = 8
 const REPLACEMENT = '\uFFFD'
 
 export class Utf16Reader {
@@ -32,10 +34,10 @@ export class Utf16Reader {
     // Of long texts the begin and the end are enough: what is found is compared.
     let hash = length
     const last = start + length * 2
-    const middle = length > SHORT_CHARS ? start + SHORT_CHARS : last
+    const middle = length > HASHED_CHARS * 2 ? start + HASHED_CHARS * 2 : last
     for (let at = start; at < middle; at += 2) hash = (Math.imul(hash, 31) + (bytes[at] | (bytes[at + 1] << 8))) | 0
     if (middle < last) {
-      for (let at = last - SHORT_CHARS; at < last; at += 2) {
+      for (let at = last - HASHED_CHARS * 2; at < last; at += 2) {
         hash = (Math.imul(hash, 31) + (bytes[at] | (bytes[at + 1] << 8))) | 0
       }
     }

@@ -44,15 +44,38 @@ const HEX_PAIRS: readonly string[] = Array.from({ length: 256 }, (_, byte) =>
   byte.toString(16).padStart(2, '0').toUpperCase(),
 )
 
+interface KnownSid {
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
+const KEPT_SIDS = 256
+/** 15 parts, more than which no SID has. */
+const MAX_SID_BYTES = 68
+
 export class ValueReader {
   readonly times: FiletimeFormat = new FiletimeFormat()
   readonly #utf16 = new Utf16Reader()
+  readonly #sids: (KnownSid | undefined)[] = Array.from({ length: KEPT_SIDS }, () => undefined)
 
   /** The characters of a stretch of UTF-16LE, without NULs at its end. */
   utf16(bytes: Uint8Array, start: number, end: number): string {
     let last = start + ((end - start) & ~1)
     while (last > start && bytes[last - 1] === 0 && bytes[last - 2] === 0) last -= 2
     return this.#utf16.read(bytes, start, last)
+  }
+
+  /** A log is about a few accounts: most SIDs were read before. */
+  #sid(bytes: Uint8Array, start: number, end: number): string {
+    const size = end - start
+    if (size > MAX_SID_BYTES) return sid(bytes, start, end)
+    let hash = size
+    for (let at = start; at < end; at++) hash = (Math.imul(hash, 31) + bytes[at]) | 0
+    const known = this.#sids[hash & (KEPT_SIDS - 1)]
+    if (known !== undefined && known.bytes.length === size && isSame(known.bytes, bytes, start)) return known.text
+    const text = sid(bytes, start, end)
+    this.#sids[hash & (KEPT_SIDS - 1)] = { bytes: bytes.slice(start, end), text }
+    return text
   }
 
   /** Every value has a text. Arrays are joined with commas. */
@@ -83,7 +106,7 @@ export class ValueReader {
       case SYSTEMTIME_TYPE:
         return formatSystemTime(bytes, start)
       case SID_TYPE:
-        return sid(bytes, start, end)
+        return this.#sid(bytes, start, end)
       case SIZE_TYPE:
       case HANDLE_TYPE:
       case HEX32_TYPE:
@@ -189,14 +212,13 @@ function hex(bytes: Uint8Array, start: number, end: number): string {
   return text
 }
 
-/** The first two parts and a half of a GUID are little-endian. */
+/** Where in the text the bytes of a GUID are: its first three parts are little-endian. */
+const GUID_ORDER: readonly number[] = [3, 2, 1, 0, -1, 5, 4, -1, 7, 6, -1, 8, 9, -1, 10, 11, 12, 13, 14, 15]
+
 function guid(bytes: Uint8Array, at: number): string {
-  const p = HEX_PAIRS
-  return (
-    `${p[bytes[at + 3]]}${p[bytes[at + 2]]}${p[bytes[at + 1]]}${p[bytes[at]]}-` +
-    `${p[bytes[at + 5]]}${p[bytes[at + 4]]}-${p[bytes[at + 7]]}${p[bytes[at + 6]]}-` +
-    `${p[bytes[at + 8]]}${p[bytes[at + 9]]}-${hex(bytes, at + 10, at + 16)}`
-  )
+  let text = ''
+  for (const place of GUID_ORDER) text += place < 0 ? '-' : HEX_PAIRS[bytes[at + place]]
+  return text
 }
 
 /** `0x3e7`: lower case, no leading zeros. */
@@ -223,6 +245,11 @@ function sid(bytes: Uint8Array, start: number, end: number): string {
   const last = Math.min(end, start + 8 + bytes[start + 1] * 4)
   for (let at = start + 8; at + 4 <= last; at += 4) text += `-${u32(bytes, at)}`
   return text
+}
+
+function isSame(known: Uint8Array, bytes: Uint8Array, start: number): boolean {
+  for (let i = 0; i < known.length; i++) if (known[i] !== bytes[start + i]) return false
+  return true
 }
 
 function endOfAnsi(bytes: Uint8Array, start: number, end: number): number {
