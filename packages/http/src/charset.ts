@@ -99,6 +99,8 @@ const MARKS: readonly (readonly [Charset, readonly number[]])[] = [
 ]
 
 function markOf(head: Uint8Array, isAll: boolean): Found {
+  // No mark begins with an octet below this one.
+  if (head.length > 0 && head[0] < 0xef) return undefined
   for (const [charset, octets] of MARKS) {
     const same = octets.findIndex((octet, at) => head[at] !== octet)
     if (same < 0) return charset

@@ -6,13 +6,20 @@ import { TEXT_OCTET, TOKEN_OCTET } from './octets.ts'
  */
 export type FieldList = readonly string[]
 
-/** Whether `name` is `lowerName` in any case. The first letter is looked at before a lower-case copy is made. */
+/**
+ * Whether `name` is `lowerName` in any case of US-ASCII letters.
+ *
+ * PERF: a copy in lower case to compare with was a tenth of what an exchange costs under Bun 1.4.
+ */
 export function isNamed(name: string, lowerName: string): boolean {
-  return (
-    name.length === lowerName.length &&
-    (name.charCodeAt(0) | 0x20) === lowerName.charCodeAt(0) &&
-    (name === lowerName || name.toLowerCase() === lowerName)
-  )
+  const { length } = lowerName
+  if (name.length !== length) return false
+  for (let at = 0; at < length; at++) {
+    const unit = name.charCodeAt(at)
+    const wanted = lowerName.charCodeAt(at)
+    if (unit !== wanted && ((unit | 0x20) !== wanted || wanted < 0x61 || wanted > 0x7a)) return false
+  }
+  return true
 }
 
 /** Few names in lower case by their length, so that most names are told apart without a lower-case copy. */
@@ -302,8 +309,23 @@ export interface MediaType {
   readonly charset: string | undefined
 }
 
-/** Undefined if the value does not begin with `type/subtype` (RFC 9110 §8.3.1). Of two charsets the first counts. */
+/**
+ * Undefined if the value does not begin with `type/subtype` (RFC 9110 §8.3.1). Of two charsets the first counts.
+ *
+ * PERF: the last value is kept, because all that want to know the type of a response ask one after the other.
+ */
 export function parseMediaType(value: string): MediaType | undefined {
+  if (value !== lastValue) {
+    lastMediaType = readMediaType(value)
+    lastValue = value
+  }
+  return lastMediaType
+}
+
+let lastValue = ''
+let lastMediaType: MediaType | undefined
+
+function readMediaType(value: string): MediaType | undefined {
   const parts = splitOutsideQuotes(value, ';')
   const essence = parts[0].toLowerCase()
   const slash = essence.indexOf('/')

@@ -5,6 +5,7 @@ import {
   fieldValue,
   fieldValues,
   isFieldValue,
+  isNamed,
   isToken,
   joinedValue,
   listElements,
@@ -24,6 +25,17 @@ test('lookups ignore the case of names and keep order', () => {
   expect(fieldValues(COOKIES, 'set-cookie')).toEqual(['a=1', 'b=2, c'])
   expect(joinedValue(['A', '1', 'a', '2'], 'a')).toBe('1, 2')
   expect(joinedValue([], 'a')).toBe(undefined)
+})
+
+test('names are compared as their lower-case copies would be, octet for octet', () => {
+  for (let given = 0; given < 256; given++) {
+    for (let wanted = 0; wanted < 128; wanted++) {
+      const [name, lowerName] = [given, wanted].map((unit) => `x${String.fromCharCode(unit)}y`)
+      if (/[A-Z]/.test(lowerName)) continue
+      const inAscii = name.replace(/[A-Z]/g, (letter) => letter.toLowerCase())
+      expect(isNamed(name, lowerName), `${given} ${wanted}`).toBe(inAscii === lowerName)
+    }
+  }
 })
 
 test('a value is never taken for a name', () => {

@@ -562,7 +562,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   /** What is to be done about hashes that a page holds. */
   #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
-    if (!isPage(singleValue(fields, 'content-type'))) return { integrity: undefined, hasHashedPolicy: false }
+    // Where nobody is told, nothing is looked for.
+    const isTold = this.#runtime.onExchange !== undefined
+    if ((!isTold && route.integrity !== 'drop') || !isPage(singleValue(fields, 'content-type'))) {
+      return { integrity: undefined, hasHashedPolicy: false }
+    }
     const isWatched = route.integrity === 'warn'
     const integrity = isWatched ? 'watch' : route.integrity === 'drop' ? this.#rewrittenUrls(route) : undefined
     return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
