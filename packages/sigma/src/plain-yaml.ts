@@ -61,7 +61,7 @@ function splitDocuments(text: string): readonly (readonly Line[])[] {
     if (at === start && at < end) {
       const mark = text.slice(start, Math.min(end, start + 3))
       if (mark === '---') {
-        if (text.slice(start + 3, end).trim() !== '') throw new GaveUp()
+        requireEnd(text, start + 3, end)
         documents.push([])
         start = end + 1
         continue
@@ -229,6 +229,13 @@ function requireEnd(text: string, from: number, end: number): void {
   if (!/^ *$|^ +#/.test(text.slice(from, end))) throw new GaveUp()
 }
 
+/** Only U+0020 is a blank here; the no-break space, say, is a letter like others. */
+function withoutEndBlanks(text: string): string {
+  let end = text.length
+  while (end > 0 && text[end - 1] === ' ') end--
+  return text.slice(0, end)
+}
+
 const NOT_PLAIN = /^(?:[,[\]{}#&*!|>'"%@`]|[-?:](?: |$))/
 
 function readPlain(text: string, at: number, end: number): SourceScalar {
@@ -236,7 +243,7 @@ function readPlain(text: string, at: number, end: number): SourceScalar {
   if (NOT_PLAIN.test(value)) throw new GaveUp()
   const comment = value.indexOf(' #')
   if (comment >= 0) value = value.slice(0, comment)
-  value = value.trimEnd()
+  value = withoutEndBlanks(value)
   if (/:(?: |$)/.test(value)) throw new GaveUp()
   return { kind: scalarKind(value), text: value, at }
 }
@@ -267,7 +274,7 @@ function scalarKind(value: string): SourceScalar['kind'] {
 /** `|` and `|-`: the lines below that are further to the right, less their indentation. */
 function readLiteral(reader: Reader, at: number, line: Line, indent: number): string {
   const { text } = reader
-  const header = text.slice(at, line.end).trimEnd()
+  const header = withoutEndBlanks(text.slice(at, line.end))
   if (header !== '|' && header !== '|-') throw new GaveUp()
   const rows: string[] = []
   let own = -1
@@ -276,7 +283,8 @@ function readLiteral(reader: Reader, at: number, line: Line, indent: number): st
     const newline = text.indexOf('\n', start)
     const end = newline < 0 ? text.length : newline
     const row = text.slice(start, end)
-    const blanks = row.length - row.trimStart().length
+    let blanks = 0
+    while (row[blanks] === ' ') blanks++
     if (blanks === row.length) {
       // Blanks beyond the indentation are content.
       rows.push(own >= 0 && row.length > own ? row.slice(own) : '')

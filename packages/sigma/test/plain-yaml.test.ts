@@ -54,6 +54,8 @@ describe('what rule files are written in is read at once', () => {
     '# only\n',
     'a: |\n  x\n# comment\nb: c\n',
     'a:\n    - |\n        x\n    - y\n',
+    'a:\n  - \u00a0   # no-break space\n  - \u3000x\u2003\nb: |\n  \u00a0x\n  \u2003\n',
+    '--- # comment\na: b\n',
   ])('%j', (text) => {
     expect(compareWithFull(text)).toBe('same')
   })
@@ -103,7 +105,28 @@ describe('what is unusual is left to the full parser', () => {
 
 const scalar = fc.oneof(
   fc.string({
-    unit: fc.constantFrom('a', 'b', ' ', '#', ':', "'", '"', '-', '*', '|', '\\', '\n', 'é', '1', '.', '%', '{', '?'),
+    unit: fc.constantFrom(
+      'a',
+      'b',
+      ' ',
+      '#',
+      ':',
+      "'",
+      '"',
+      '-',
+      '*',
+      '|',
+      '\\',
+      '\n',
+      'é',
+      '\u00a0',
+      '\u3000',
+      '1',
+      '.',
+      '%',
+      '{',
+      '?',
+    ),
     maxLength: 8,
   }),
   fc.constantFrom('true', 'null', '~', '1', '0x1', '1e5', '', ' ', 'a: b', '- a', 'a #b', '---', 'line\nline\n'),
