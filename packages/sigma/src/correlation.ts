@@ -49,8 +49,10 @@ interface Group {
   readonly values: readonly string[]
   /** First event of the window, for those that close; latest event, for those that rise. */
   time: number
-  /** The condition was true at the latest event. */
+  /** The latest event, whether the condition is true of it, and whether it was of the one before. */
+  serial: number
   isRaised: boolean
+  wasRaised: boolean
   readonly window: Window
 }
 
@@ -72,7 +74,7 @@ export interface Item {
   readonly time: number
   /** Index of the rule that matched, in the order of the correlation. */
   readonly member: number
-  /** The same for all items of one event. */
+  /** The same for all items of one event, and of no other. */
   readonly serial: number
   /** Text of the counted fields. */
   readonly text: string
@@ -118,7 +120,7 @@ export class CorrelationState {
     const key = keyOf(values)
     let group = this.#groups.get(key)
     if (group === undefined) {
-      group = { values, time: item.time, isRaised: false, window: openWindow(this.spec, this.#memberCount) }
+      group = this.#openGroup(values, item)
       this.#groups.set(key, group)
     }
     this.#addTo(group, item)
@@ -146,25 +148,31 @@ export class CorrelationState {
       this.#entries -= group.window.entries
     }
     const key = keyOf(values)
-    const group = this.#groups.get(key) ?? {
-      values,
-      time: item.time,
-      isRaised: false,
-      window: openWindow(this.spec, this.#memberCount),
-    }
+    const group = this.#groups.get(key) ?? this.#openGroup(values, item)
     // At the end of the order again.
     this.#groups.delete(key)
     this.#groups.set(key, group)
     group.time = item.time
+    // An event may bring several items; what it makes of the condition is known with the last one.
+    if (group.serial !== item.serial) {
+      group.serial = item.serial
+      group.wasRaised = group.isRaised
+      group.isRaised = false
+    }
     this.#entries -= group.window.entries
     group.window.forgetBefore(start)
     this.#entries += group.window.entries
     this.#addTo(group, item)
     this.#keepLimits(group)
     const result = group.window.results().find((value) => meets(value, this.spec.bounds))
-    const rose = result !== undefined && !group.isRaised
-    group.isRaised = result !== undefined
-    return rose ? outcomeOf(group, result) : undefined
+    if (result === undefined || group.isRaised) return undefined
+    group.isRaised = true
+    return group.wasRaised ? undefined : outcomeOf(group, result)
+  }
+
+  #openGroup(values: readonly string[], { time, serial }: Item): Group {
+    const window = openWindow(this.spec, this.#memberCount)
+    return { values, time, serial, isRaised: false, wasRaised: false, window }
   }
 
   #addTo(group: Group, item: Item): void {

@@ -55,6 +55,12 @@ export interface MatcherCounters {
   untimedEvents: number
 }
 
+/** What a correlation passes on. */
+interface Passed {
+  readonly hit: CorrelationHit
+  readonly time: number
+}
+
 interface Route {
   /** 1 for detectors that may apply. */
   readonly allowed: Uint8Array
@@ -100,6 +106,8 @@ export class Matcher {
   readonly #correlations: readonly CorrelationState[]
   readonly #matched: number[]
   #epoch: number
+  /** Counts events and closed windows, for correlations. */
+  #serial: number
   #event: SigmaEvent
 
   constructor(set: RuleSet, limits: CorrelationLimits = DEFAULT_CORRELATION_LIMITS) {
@@ -140,6 +148,7 @@ export class Matcher {
     )
     this.#matched = []
     this.#epoch = 0
+    this.#serial = 0
     this.#event = NO_EVENT
   }
 
@@ -153,6 +162,7 @@ export class Matcher {
     this.counters.events++
     this.#nextEpoch()
     this.#event = event
+    const serial = ++this.#serial
     const route = this.#routeFor(event.sources)
     const { allowed, always, fields } = route
     const marks = this.#marks
@@ -170,7 +180,7 @@ export class Matcher {
     for (let index = 0; index < always.length; index++) this.#try(always[index])
     if (matched.length > 1) matched.sort((a, b) => a - b)
     for (let index = 0; index < matched.length; index++) {
-      this.#give(this.#set.detectors[matched[index]].signal, event, undefined, report)
+      this.#give(this.#set.detectors[matched[index]].signal, event, undefined, serial, report)
     }
     this.#event = NO_EVENT
   }
@@ -341,19 +351,21 @@ export class Matcher {
   #give(
     id: number,
     event: SigmaEvent | undefined,
-    from: { readonly hit: CorrelationHit; readonly time: number } | undefined,
+    from: Passed | undefined,
+    serial: number,
     report: (hit: Hit) => void,
   ): void {
     const { info, listeners } = this.#set.signals[id]
     if (info !== undefined) report({ rule: info, event, correlation: from?.hit })
-    for (const { correlation, member } of listeners) this.#correlate(correlation, member, event, from, report)
+    for (const { correlation, member } of listeners) this.#correlate(correlation, member, event, from, serial, report)
   }
 
   #correlate(
     index: number,
     member: number,
     event: SigmaEvent | undefined,
-    from: { readonly hit: CorrelationHit; readonly time: number } | undefined,
+    from: Passed | undefined,
+    serial: number,
     report: (hit: Hit) => void,
   ): void {
     const { spec, signal, groupFields } = this.#set.correlations[index]
@@ -385,15 +397,16 @@ export class Matcher {
       number = value
     }
     const text = counted.length === 1 ? counted[0] : JSON.stringify(counted)
-    const item = { time, member, serial: this.counters.events, text, number }
+    const item = { time, member, serial, text, number }
     const outcome = state.add(group, item, (closed) => this.#closeWindow(index, closed, report))
     if (outcome === undefined) return
-    this.#give(signal, event, { hit: { ...outcome, groupBy: spec.groupBy }, time }, report)
+    this.#give(signal, event, { hit: { ...outcome, groupBy: spec.groupBy }, time }, serial, report)
   }
 
   #closeWindow(index: number, outcome: Outcome, report: (hit: Hit) => void): void {
     const { spec, signal } = this.#set.correlations[index]
-    this.#give(signal, undefined, { hit: { ...outcome, groupBy: spec.groupBy }, time: outcome.to }, report)
+    const passed = { hit: { ...outcome, groupBy: spec.groupBy }, time: outcome.to }
+    this.#give(signal, undefined, passed, ++this.#serial, report)
   }
 }
 
