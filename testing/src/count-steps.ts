@@ -17,6 +17,8 @@ export interface StepCount {
   readonly automatonSteps: number
   /** Steps inside of those: which groups of a state can still win. So many a rule set, not a body. */
   readonly analysisSteps: number
+  /** Bytes that the kernel read by its threads and not by states: a visit to every instruction each, at most. */
+  readonly simulatedBytes: number
   /** Threads in the states that those steps began and ended in: what they cost. */
   readonly threadVisits: number
   /** Operations on the spine in the longest record, which bounds what a byte costs in the kernel. */
@@ -42,7 +44,14 @@ export function watch(
   const settings = resolveOptions(options)
   const compiled = compileRules(rules, settings)
   const tokenizer = new Tokenizer(compiled.map(toTokenizerRule), tokenizerOptions(settings), cacheLimits)
-  const counts = { automatonSteps: 0, analysisSteps: 0, threadVisits: 0, longestRecord: 0, kernelCalls: 0 }
+  const counts = {
+    automatonSteps: 0,
+    analysisSteps: 0,
+    simulatedBytes: 0,
+    threadVisits: 0,
+    longestRecord: 0,
+    kernelCalls: 0,
+  }
   watchAutomaton(tokenizer, counts)
   watchKernel(tokenizer, counts)
   return {
@@ -61,6 +70,7 @@ export function watch(
       return {
         automatonSteps: counts.automatonSteps - before.automatonSteps,
         analysisSteps: counts.analysisSteps - before.analysisSteps,
+        simulatedBytes: counts.simulatedBytes - before.simulatedBytes,
         threadVisits: counts.threadVisits - before.threadVisits,
         longestRecord: counts.longestRecord,
         kernelCalls: counts.kernelCalls - before.kernelCalls,
@@ -79,6 +89,7 @@ export function watch(
 interface Counts {
   automatonSteps: number
   analysisSteps: number
+  simulatedBytes: number
   threadVisits: number
   longestRecord: number
   kernelCalls: number
@@ -105,6 +116,9 @@ function watchAutomaton({ automaton }: Tokenizer, counts: Counts): void {
   }
 }
 
+/** Where the kernel has its position; see kernel/index.ts. */
+const POSITION = 0
+
 function watchKernel(tokenizer: Tokenizer, counts: Counts): void {
   const { kernel } = tokenizer
   const watched = Object.fromEntries(
@@ -114,7 +128,10 @@ function watchKernel(tokenizer: Tokenizer, counts: Counts): void {
         ? value
         : (...args: unknown[]): unknown => {
             counts.kernelCalls++
-            return value(...args)
+            const from = tokenizer.words[POSITION]
+            const result: unknown = value(...args)
+            if (name === 'simulate') counts.simulatedBytes += tokenizer.words[POSITION] - from
+            return result
           },
     ]),
   )
