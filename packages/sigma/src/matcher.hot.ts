@@ -157,7 +157,10 @@ export class Matcher {
     return this.#correlations.map((state) => ({ ...state.counters, ...state.size }))
   }
 
-  /** Reports each rule that matches, in the order of the rules, correlations behind what completed them. */
+  /**
+   * Reports each rule that matches, in the order of the rules, correlations behind what completed them. `report` may not
+   * call the matcher.
+   */
   match(event: SigmaEvent, report: (hit: Hit) => void): void {
     this.counters.events++
     this.#nextEpoch()

@@ -167,6 +167,10 @@ function readInfo(node: SourceMap, file: string, line: number, warn: (at: number
   const title = textAt(node, 'title')
   if (title === undefined || title.trim() === '') throw new SigmaFault(node.at, 'the rule has no title', 'add "title:"')
   if (title.length > MAX_TITLE_CHARACTERS) warn(node.at, `the title is longer than ${MAX_TITLE_CHARACTERS} characters`)
+  const taxonomy = entryOf(node, 'taxonomy')
+  if (taxonomy !== undefined && textAt(node, 'taxonomy') !== 'sigma') {
+    warn(taxonomy.keyAt, 'another taxonomy than "sigma": its field names are used as they stand')
+  }
   const oneOf = <T extends string>(key: string, known: readonly T[]): T | undefined => {
     const entry = entryOf(node, key)
     const text = textAt(node, key)?.toLowerCase()
