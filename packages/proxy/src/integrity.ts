@@ -41,10 +41,17 @@ export function rewrittenUrls(authorities: readonly (string | undefined)[], rule
   }
 }
 
-/** A parameter of a link (RFC 8288 §3). Neither its name nor a bare value can begin another link. */
-const parameterPattern = (name: string): string =>
-  String.raw`[ \t]*;[ \t]*${name}(?:[ \t]*=[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s;,"<]*))?`
-const PARAMETER_NAME = String.raw`[^\s=;,"<]*`
+/**
+ * A parameter of a link (RFC 8288 §3). Neither its name nor a bare value can begin another link.
+ *
+ * SECURITY: blanks belong to one place only: before a name or a value that is there, else before the next semicolon.
+ * With two places for them, a link that does not end well would be tried in more ways than can be counted.
+ */
+const parameterPattern = (name: string): string => {
+  const value = String.raw`(?:[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s;,"<]+))?`
+  return String.raw`[ \t]*;(?:[ \t]*${name}(?:[ \t]*=${value})?|[ \t]*=${value})?`
+}
+const PARAMETER_NAME = String.raw`[^\s=;,"<]+`
 const PARAMETER = new RegExp(parameterPattern(`(${PARAMETER_NAME})`), 'g')
 /** A link with its parameters, to the next comma. Other text is left alone. */
 const LINK = new RegExp(String.raw`<([^<>]*)>((?:${parameterPattern(PARAMETER_NAME)})*)(?=[ \t]*(?:,|$))`, 'g')
@@ -65,8 +72,8 @@ export function dropLinkIntegrity(fields: string[], isRewritten: IsRewritten): b
 }
 
 function withoutIntegrity(parameters: string): string {
-  return parameters.replaceAll(PARAMETER, (parameter, name: string) =>
-    name.toLowerCase() === 'integrity' ? '' : parameter,
+  return parameters.replaceAll(PARAMETER, (parameter, name: string | undefined) =>
+    name?.toLowerCase() === 'integrity' ? '' : parameter,
   )
 }
 

@@ -155,6 +155,15 @@ describe('integrity in Link fields', () => {
     dropLinkIntegrity(['link', value], () => true)
     expect(performance.now() - started).toBeLessThan(1_000)
   })
+
+  it.each(['; ', ';\t \t', ';a= ', ';= ', ' ; a = b '])('a link that does not end well, in linear time: %j', (text) => {
+    const value = `<a>${text.repeat(16_384 / text.length)}integrity "`
+    const fields = ['link', value]
+    const started = performance.now()
+    dropLinkIntegrity(fields, () => true)
+    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(fields).toEqual(['link', value])
+  })
 })
 
 it('rules that may change scripts or styles are told by their types', () => {
