@@ -20,7 +20,8 @@ const LEAST_SHARE = 2 / 3
 export function goalTable(definition: Definition, results: readonly Result[]): string {
   const rows = rowsOf(definition)
   if (rows.length === 0) return ''
-  const runtimes = [...new Set(results.map(({ runtime }) => runtime))]
+  const subjects = new Set(rows.map(({ subject }) => subject))
+  const runtimes = [...new Set(results.filter(({ subject }) => subjects.has(subject)).map(({ runtime }) => runtime))]
   const lines = [['goal', ...runtimes, 'must', 'aim', '']]
   for (const row of rows) {
     const show = (value: number): string => `${value.toFixed(row.unit.startsWith('x') ? 2 : 1)}${row.unit}`
