@@ -84,6 +84,33 @@ describe('a cache that is always full', () => {
   })
 })
 
+describe('memory', () => {
+  it('goes on behind a window that ends where a page does', () => {
+    // Text is copied in whole vectors: those that begin in the last bytes of the window end behind it.
+    const root = parsePattern('x[^y]*y', { mode: 'octet', flags: NO_FLAGS }).root
+    const rule = { root, mode: 'octet', hostEnd: false, usesSpan: true, usesGroups: false, max: Infinity } as const
+    const page = 65_536
+    const tokenizer = new Tokenizer([{ ...rule, replacement: undefined }], {
+      priority: 'first',
+      nginx: false,
+      maxHeldBytes: 1_000_000,
+      overflow: 'skip',
+    })
+    const stream = tokenizer.open({ output: () => true, replace: ({ text }) => text.slice() })
+    const piece = new Uint8Array(page).fill(0x61)
+    stream.write(Uint8Array.of(0x78, ...piece.subarray(1)))
+    // The next window is five pages: what was made before it ends with a page.
+    const used = tokenizer.allocate(0)
+    tokenizer.allocate(page - (used % page))
+    for (let written = 1; written < 4; written += 1) stream.write(piece)
+    expect(tokenizer.windowCapacity).toBe(5 * page)
+    expect((tokenizer.windowBase + tokenizer.windowCapacity) % page).toBe(0)
+    piece[page - 6] = 0x79
+    stream.write(piece)
+    expect(stream.end()).toBe(true)
+  })
+})
+
 describe('threads that are stepped without states', () => {
   const made = rewriteCase({ palette: LETTERS, maxRules: 4, maxPieces: 60 }).map((each) => ({
     ...each,

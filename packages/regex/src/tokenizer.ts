@@ -45,7 +45,7 @@ export const MAX_STATES_PER_BODY: number = 2_000
 /** A body is processed in pieces of at most this size, so that output leaves and others are served in between. */
 export const PIECE_BYTES: number = 64 * 1024
 const OUT_BYTES = 64 * 1024
-/** Short texts are copied in whole vectors, past their end. */
+/** Short texts are read and copied in whole vectors, past their end, which may be that of the memory. */
 const COPY_SLACK_BYTES = 16
 const PAGE_BYTES = 65_536
 const INITIAL_EDGES = 4_096
@@ -348,8 +348,9 @@ export class Tokenizer {
   allocate(size: number): number {
     const at = (this.top + 15) & ~15
     this.top = at + size
-    if (this.top > this.bytes.length) {
-      this.kernel.memory.grow(Math.ceil((this.top - this.bytes.length) / PAGE_BYTES))
+    const least = this.top + COPY_SLACK_BYTES
+    if (least > this.bytes.length) {
+      this.kernel.memory.grow(Math.ceil((least - this.bytes.length) / PAGE_BYTES))
       this.words = new Int32Array(this.kernel.memory.buffer)
       this.bytes = new Uint8Array(this.kernel.memory.buffer)
     }
