@@ -23,13 +23,16 @@ export interface ResourceVersion {
 /**
  * The version that a response is, if it can be remembered: the answer 200 to a GET with one strong entity tag. `active`:
  * the rules that apply.
+ *
+ * SECURITY: a body that ends when the connection does may have been cut off, which nothing tells (RFC 9112 §8). What it
+ * did not hold says nothing about the whole.
  */
 export function resourceVersion(
   { method, authority, path }: Pick<RequestHead, 'method' | 'authority' | 'path'>,
-  { status, fields }: Pick<ResponseHead, 'status' | 'fields'>,
+  { status, fields, body }: Pick<ResponseHead, 'status' | 'fields' | 'body'>,
   active: Uint8Array,
 ): ResourceVersion | undefined {
-  if (method !== 'GET' || status !== 200) return undefined
+  if (method !== 'GET' || status !== 200 || body.kind === 'until-close') return undefined
   const validator = singleValue(fields, 'etag')
   if (validator === undefined || !/^"[^"]*"$/.test(validator)) return undefined
   // The type may tell the encoding.

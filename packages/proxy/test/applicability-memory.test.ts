@@ -166,6 +166,21 @@ describe('a resource that is asked for again', () => {
     expect(told[1]).toBe(told[0])
   })
 
+  it('is rewritten anew where the first time it may have been cut off: it ended by close', async () => {
+    let count = 0
+    await using setup = await setUp({
+      rules: RULES,
+      script: async (connection) => {
+        await connection.readHead()
+        await connection.send(`HTTP/1.1 200 OK\r\n${TYPE}\r\n${tag}\r\n\r\n${count++ === 0 ? 'a' : 'a one'}`)
+        connection.end()
+      },
+    })
+    const client = await setup.connect()
+    expect((await client.get('/')).body.toString()).toBe('a')
+    expect((await client.get('/')).body.toString()).toBe('a 1')
+  })
+
   it('is another one by its path, query and host', async () => {
     const respond = (): Uint8Array => plainResponse('a', TYPE, tag)
     const { told } = await ask(respond, [{ path: '/' }, { path: '/b' }, { path: '/?x' }, { path: '/' }])
