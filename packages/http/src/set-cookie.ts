@@ -11,6 +11,8 @@ export interface CookieScope {
   readonly mapDown: (host: string) => string
   /** A host name of clients as the origin knows it. */
   readonly mapUp: (host: string) => string
+  /** What rules that do not hold in this exchange, but may in another of the same browser, make of it. */
+  readonly othersUp: readonly ((host: string) => string)[]
   /** Every name that a rule leads to. */
   readonly clientNames: readonly string[]
 }
@@ -76,7 +78,12 @@ function domainForClient(domain: string, scope: CookieScope): string | undefined
   if (mapped !== domain && (isAddress(domain) || isAddress(mapped) || isPublicSuffix(mapped))) return undefined
   if (!domainMatches(clientHost, mapped)) return undefined
   const names = [mapped, ...scope.clientNames.filter((name) => domainMatches(name, mapped))]
-  const leadsBack = (name: string): boolean => domainMatches(scope.mapUp(name).toLowerCase(), domain)
+  const leadsBack = (name: string): boolean =>
+    domainMatches(scope.mapUp(name).toLowerCase(), domain) &&
+    scope.othersUp.every((mapUp) => {
+      const other = mapUp(name).toLowerCase()
+      return other === name || domainMatches(other, domain)
+    })
   return names.every((name) => leadsBack(name) && leadsBack(`${ANY_LABEL}.${name}`)) ? mapped : undefined
 }
 

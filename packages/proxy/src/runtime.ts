@@ -17,7 +17,7 @@ import { TimerWheel } from '@prexy/net/timer-wheel'
 import { domainRulesOf, hostMapOf } from '@prexy/rewrite/host-map'
 import { charsetsOf } from '@prexy/rewrite/rule-charsets'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
-import { typesOf } from '@prexy/rewrite/rules'
+import { type Rule, typesOf } from '@prexy/rewrite/rules'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
 import { ApplicabilityMemory } from './applicability-memory.ts'
@@ -96,6 +96,8 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
   const timeouts: ProxyTimeouts = { ...DEFAULT_TIMEOUTS, ...config.timeouts }
   const limits: ProxyLimits = { ...DEFAULT_LIMITS, ...config.limits }
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
+  const rulesBeside = (route: RouteConfig): readonly (readonly Rule[])[] =>
+    config.routes.flatMap((other) => (other === route || other.rules === undefined ? [] : [other.rules.rules]))
   const makeRoute = (route: RouteConfig): Route => ({
     name: route.name,
     hosts: route.hosts === undefined ? undefined : hostPatterns(route.hosts),
@@ -111,7 +113,7 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     requestBodies: requestBodyRules(route),
     requestHeaders: route.requestHeaders,
     responseHeaders: route.responseHeaders,
-    names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules),
+    names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules, rulesBeside(route)),
   })
   return {
     routes: config.routes.map(makeRoute),

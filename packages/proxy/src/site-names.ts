@@ -29,7 +29,10 @@ export interface NameMappers {
   /** The origin's names to those of clients. */
   readonly down: (text: string) => string
   readonly up: (text: string) => string
+  /** Of the rules of all routes. */
   readonly clientNames: readonly string[]
+  /** What rules that hold for other requests make of a name, on this route or another. */
+  readonly othersUp: readonly ((text: string) => string)[]
   /** One byte per rule of the map, nonzero where it holds; absent if all do. */
   readonly active?: Uint8Array
 }
@@ -37,16 +40,43 @@ export interface NameMappers {
 /** Combinations of conditions whose mappers are kept; others are made for the request. */
 const MAX_MAPPERS = 64
 
-export function siteNamesOf(rules: readonly Rule[]): SiteNames | undefined {
+/** `elsewhere`: the rules of each of the other routes, which serve the same browsers. */
+export function siteNamesOf(
+  rules: readonly Rule[],
+  elsewhere: readonly (readonly Rule[])[] = [],
+): SiteNames | undefined {
   const map = hostMapOf(rules)
   if (map === undefined) return undefined
   const conditional = map.rules.some(hasRequestCondition)
+  const others = elsewhere.map(hostMapOf).filter((other) => other !== undefined)
+  const othersUp = [
+    ...sometimesUp(map),
+    ...others.flatMap((other) => [
+      hostMapper(other.up.filter((_, rule) => isAlways(other, rule))),
+      ...sometimesUp(other),
+    ]),
+  ]
+  const clientNames = [...new Set([map, ...others].flatMap((one) => one.clientNames))]
   return {
     map,
     conditions: conditional ? prepareConditions(map.rules.map(requestConditions)) : undefined,
-    mappers: mappersOf(map, () => true),
+    mappers: { ...mappersOf(map, () => true), othersUp, clientNames },
     partial: new Map(),
   }
+}
+
+/** What each rule that does not always hold makes of a name, but for those that one that always holds comes before. */
+function sometimesUp(map: HostMap): readonly ((text: string) => string)[] {
+  const settled = new Set<string>()
+  return map.up.flatMap((name, rule) => {
+    const from = name.from.ascii.toLowerCase()
+    if (isAlways(map, rule)) settled.add(from)
+    return settled.has(from) ? [] : [hostMapper([name])]
+  })
+}
+
+function isAlways({ rules }: HostMap, rule: number): boolean {
+  return !hasRequestCondition(rules[rule])
 }
 
 function hasRequestCondition({ hosts, methods, paths, requestHeaders }: DomainRule): boolean {
@@ -62,10 +92,9 @@ function requestConditions({
   return { types: ['*'], hosts, methods, paths, requestHeaders }
 }
 
-function mappersOf({ down, up, clientNames }: HostMap, holds: (rule: number) => boolean): NameMappers {
+function mappersOf({ down, up }: HostMap, holds: (rule: number) => boolean): Pick<NameMappers, 'down' | 'up'> {
   const active = <T>(names: readonly T[]): readonly T[] => names.filter((_, rule) => holds(rule))
-  // Names of rules that do not hold are names of some site all the same.
-  return { down: hostMapper(active(down)), up: hostMapper(active(up)), clientNames }
+  return { down: hostMapper(active(down)), up: hostMapper(active(up)) }
 }
 
 /** Undefined if no rule holds. */
@@ -76,7 +105,8 @@ export function namesForRequest(site: SiteNames, request: ConditionRequest): Nam
   const key = active.join('')
   const known = site.partial.get(key)
   if (known !== undefined) return known
-  const mappers = { ...mappersOf(site.map, (rule) => active[rule] !== 0), active }
+  // Names of rules that do not hold are names of some site all the same.
+  const mappers = { ...site.mappers, ...mappersOf(site.map, (rule) => active[rule] !== 0), active }
   if (site.partial.size < MAX_MAPPERS) site.partial.set(key, mappers)
   return mappers
 }
@@ -112,6 +142,7 @@ export function cookieScope(authority: string | undefined, hostSent: string, nam
     clientHost,
     mapDown: names.down,
     mapUp: names.up,
+    othersUp: names.othersUp,
     clientNames: names.clientNames,
   }
 }

@@ -22,6 +22,7 @@ function mapped({ rules, client, upstream }: Site, cookie: string): string {
     clientHost: client,
     mapDown: hostMapper(map.down),
     mapUp,
+    othersUp: [],
     clientNames: map.clientNames,
   })
 }

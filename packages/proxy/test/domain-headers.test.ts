@@ -1,7 +1,10 @@
 /** Domain rules on header fields, through a running proxy: what makes a cloned site work. */
+import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import type { Rule } from '@prexy/rewrite/rules'
+import { connectRawClient } from '@prexy/testing/raw-client'
 import { answering, plainResponse, type OriginConnection } from '@prexy/testing/raw-origin'
 import { describe, expect, it, test } from 'vitest'
+import { startProxy } from '../src/start-proxy.ts'
 import { setUp } from './harness.ts'
 
 const rules: readonly Rule[] = [{ domain: 'a.example', to: 'b.test', subdomains: 'keep' }]
@@ -165,6 +168,49 @@ describe('a request of a client that knows the copy', () => {
       { domain: 'a.example', to: 'b.test', hosts: ['b.test'] },
     ])
     expect([value('host'), value('origin')]).toEqual(['a.example', 'http://a.example'])
+  })
+})
+
+describe('a cookie for all names of the copy', () => {
+  const script = respond('Set-Cookie: s=1; Domain=a.example')
+  const cookieFrom = async (port: number): Promise<string | undefined> => {
+    const client = await connectRawClient(port)
+    await client.send(get('Host: b.test'))
+    return (await client.readResponse('GET')).value('set-cookie')
+  }
+
+  it.each<[what: string, more: Rule, expected: string]>([
+    [
+      'stays with its host when a rule of other requests',
+      { domain: 'z.example', to: 'x.b.test', paths: ['/z/**'] },
+      's=1',
+    ],
+    [
+      'is for all when a rule that never decides',
+      { domain: 'z.example', to: 'b.test', paths: ['/z/**'] },
+      's=1; Domain=b.test',
+    ],
+  ])('%s leads there from another site', async (_what, more, expected) => {
+    await using setup = await setUp({ rules: [...rules, more], script })
+    expect(await cookieFrom(setup.proxy.address.port)).toBe(expected)
+  })
+
+  it.each<[what: string, beside: Rule, expected: string]>([
+    [
+      'stays with its host when another route leads there from another site',
+      { domain: 'z.example', to: 'x.b.test' },
+      's=1',
+    ],
+    ['is for all when another route says the same', { domain: 'x.a.example', to: 'x.b.test' }, 's=1; Domain=b.test'],
+  ])('%s', async (_what, beside, expected) => {
+    await using setup = await setUp({ script })
+    const upstream = { host: '127.0.0.1', port: setup.origin.port }
+    const routes = [
+      { name: 'beside', hosts: ['x.b.test'], upstream, rules: compileRuleSet([beside], {}) },
+      { name: 'here', upstream, rules: compileRuleSet(rules, {}) },
+    ]
+    await using proxy = await startProxy({ listen: [{ host: '127.0.0.1', port: 0 }], routes })
+    expect(await cookieFrom(proxy.address.port)).toBe(expected)
   })
 })
 

@@ -24,6 +24,7 @@ function down(
     clientHost: 'b.test',
     mapDown,
     mapUp,
+    othersUp: [],
     clientNames: map.clientNames,
   }))
   return { fields: copy, changed }
