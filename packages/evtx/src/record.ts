@@ -78,7 +78,7 @@ export class EvtxRecord {
     return this.#values.times.format(this.timeLow, this.timeHigh)
   }
 
-  /** Element by element as it was written. One root element, unless the record holds several. */
+  /** Element by element as it was written. What has no root element, or several, gets one called Event. */
   toXml(layout: XmlLayout = 'compact'): string | undefined {
     return this.#rendered(() => this.#xml.write(this.#content, layout))
   }

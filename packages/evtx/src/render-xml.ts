@@ -23,6 +23,7 @@ import { isEmptyValue, type ValueReader } from './values.ts'
 export type XmlLayout = 'compact' | 'indented'
 
 const NO_INSTANCE = -1
+const LOOSE_TEXT: readonly number[] = [TEXT, CDATA, LITERAL, CHARACTER, ENTITY]
 
 export class XmlWriter {
   readonly #values: ValueReader
@@ -35,6 +36,10 @@ export class XmlWriter {
   /** The last thing that was written is the end of an element. */
   #isAfterElement = false
   #repeat: Repeat | undefined
+  /** Elements outside of any other. */
+  #roots = 0
+  /** There is text outside of any element. */
+  #hasLooseText = false
 
   constructor(values: ValueReader, budget: RenderBudget) {
     this.#values = values
@@ -49,10 +54,14 @@ export class XmlWriter {
     this.#isStartOpen = false
     this.#isAfterElement = false
     this.#repeat = undefined
+    this.#roots = 0
+    this.#hasLooseText = false
     this.#content(content, content.root, false)
     const out = this.#out
     this.#out = ''
-    return out === '' ? '<Event/>' : out
+    if (out === '') return '<Event/>'
+    // A document has one element, and text only within.
+    return this.#roots === 1 && !this.#hasLooseText ? out : `<Event>${out}</Event>`
   }
 
   #content(content: RecordContent, what: number, inAttribute: boolean): void {
@@ -61,8 +70,10 @@ export class XmlWriter {
   }
 
   #nodes(content: RecordContent, nodes: readonly Node[], instance: number, inAttribute: boolean): void {
+    const isOutside = this.#level === 0 && !inAttribute
     for (const node of nodes) {
       this.#budget.spend(1)
+      if (isOutside && LOOSE_TEXT.includes(node.kind)) this.#hasLooseText = true
       switch (node.kind) {
         case ELEMENT:
           if (!inAttribute) this.#elements(content, node, instance)
@@ -87,7 +98,7 @@ export class XmlWriter {
           this.#append(entityText(node.name) === undefined ? `&amp;${escapeText(node.name)};` : `&${node.name};`)
           break
         case INSTRUCTION:
-          if (!inAttribute) this.#append(`<?${xmlName(node.target)} ${allowed(node.data).replaceAll('?>', '? >')}?>`)
+          if (!inAttribute) this.#append(`<?${targetName(node.target)} ${allowed(node.data).replaceAll('?>', '? >')}?>`)
           break
         case INSTANCE:
           this.#content(content, node.instance, inAttribute)
@@ -109,6 +120,7 @@ export class XmlWriter {
       repeat !== undefined
         ? this.#values.text(bytes, type & ~ARRAY_FLAG, repeat.start, repeat.end, 'braced')
         : this.#values.text(bytes, type, content.slotStart[slot], content.slotEnd[slot], 'braced')
+    if (this.#level === 0 && !inAttribute && text !== '') this.#hasLooseText = true
     this.#text(text, inAttribute)
   }
 
@@ -132,6 +144,7 @@ export class XmlWriter {
 
   #element(content: RecordContent, element: ElementNode, instance: number): void {
     const name = xmlName(element.name)
+    if (this.#level === 0) this.#roots++
     if (this.#layout === 'indented' && this.#out !== '') this.#newLine()
     this.#append(`<${name}`)
     this.#attributes(content, element, instance)
@@ -245,13 +258,26 @@ function escapeAttribute(text: string): string {
   return escapeText(text).replaceAll('"', '&quot;').replaceAll('\t', '&#9;').replaceAll('\n', '&#10;')
 }
 
+/** Of a processing instruction. The declaration of a document is none. */
+function targetName(target: string): string {
+  const name = xmlName(target)
+  return /^xml$/i.test(name) ? `_${name}` : name
+}
+
 const PLAIN_NAME = /^[A-Za-z_][\w.:-]*$/
-const NAME_START = /^[\p{L}_:]/u
-const NO_NAME_CHARACTER = /[^\p{L}\p{M}\p{N}_.:·-]/gu
+/**
+ * Letters that names have in every edition of XML 1.0: parsers of the fourth refuse what came later. Latin, Greek,
+ * Cyrillic, kana, ideographs, Hangul.
+ */
+const LETTERS =
+  'A-Za-z\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u00ff\u038e-\u03a1\u03a3-\u03ce\u0401-\u040c\u040e-\u044f\u0451-\u045c' +
+  '\u3041-\u3094\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3'
+const NAME_START = new RegExp(`^[${LETTERS}_:]`)
+const NO_NAME_CHARACTER = new RegExp(`[^${LETTERS}0-9_.:-]`, 'g')
 
 /** A name that breaks XML is written with `_` in place of what breaks it. */
 function xmlName(name: string): string {
   if (PLAIN_NAME.test(name)) return name
-  const changed = allowed(name).replace(NO_NAME_CHARACTER, '_')
+  const changed = name.replace(NO_NAME_CHARACTER, '_')
   return NAME_START.test(changed) ? changed : `_${changed}`
 }

@@ -254,6 +254,19 @@ describe('XML', () => {
     expect(record.object).toEqual({ [name]: { '#attributes': { [name]: 'x' } } })
   })
 
+  test.each([
+    ['nothing', [], '<Event/>'],
+    ['two elements', [{ element: 'A' }, { element: 'B' }], '<Event><A/><B/></Event>'],
+  ] as const)('has one root, also of %s', (_, content, xml) => {
+    expect(readContent(content).xml).toBe(xml)
+  })
+
+  test('of a value beside the root has one root', () => {
+    const guid = '{00000001-0000-0000-0000-000000000000}'
+    const root = { element: 'A', children: [{ slot: 0 }, { target: 'XML', data: 'x' }] }
+    expect(readContent({ template: { guid, root }, values: [v.string('t')] }).xml).toBe('<A>t<?_XML x?></A>')
+  })
+
   test('has each attribute once', () => {
     expect(
       readContent({
