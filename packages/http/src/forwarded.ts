@@ -1,5 +1,5 @@
 import { parseAuthority } from './authority.ts'
-import { type FieldList, isNamed, isToken, joinedValue, listElements, removeField } from './fields.ts'
+import { type FieldList, isNamed, isToken, joinedValue, listElements, removeField, trimBlanks } from './fields.ts'
 import { type AddressRange, isInRanges, parseIpAddress } from './ip-address.ts'
 
 /**
@@ -71,8 +71,26 @@ function toldFields(fields: FieldList): FieldList {
 /** Elements of all lines, without empty ones; undefined if there is none. */
 function toldValue(told: FieldList, lowerName: string): string | undefined {
   if (told.length === 0) return undefined
-  const elements = listElements(joinedValue(told, lowerName) ?? '')
+  const value = joinedValue(told, lowerName) ?? ''
+  const elements = lowerName === 'forwarded' ? forwardedElements(value) : chainElements(value)
   return elements.length === 0 ? undefined : elements.join(', ')
+}
+
+/**
+ * Elements of one of the X- fields, none of which knows quoted strings.
+ *
+ * SECURITY: a quotation mark that the first client wrote must not make one element of all that proxies added behind it.
+ */
+function chainElements(value: string): string[] {
+  return value
+    .split(',')
+    .map(trimBlanks)
+    .filter((element) => element !== '')
+}
+
+/** SECURITY: none where a quoted string does not end: it would swallow what is added behind it. */
+function forwardedElements(value: string): string[] {
+  return /^(?:[^"]|"(?:[^"\\]|\\.)*")*$/.test(value) ? listElements(value) : []
 }
 
 /** What is made anew is removed; a trusted proxy's other fields, such as X-Forwarded-Prefix, stay. */
@@ -103,7 +121,7 @@ function isKept(name: string): boolean {
 /** A trusted proxy's value where every element of it is what it should be. */
 function believed(told: FieldList, lowerName: string, holds: (element: string) => boolean): string | undefined {
   const value = toldValue(told, lowerName)
-  return value !== undefined && listElements(value).every(holds) ? value : undefined
+  return value !== undefined && chainElements(value).every(holds) ? value : undefined
 }
 
 function isAuthority(text: string): boolean {
@@ -130,7 +148,7 @@ function clientOf(chain: string | undefined, trustedRanges: readonly AddressRang
   if (chain === undefined) return undefined
   if (!chain.includes(',')) return chain
   let client: string | undefined
-  for (const element of listElements(chain).reverse()) {
+  for (const element of chainElements(chain).reverse()) {
     const address = parseIpAddress(element)
     if (address === undefined) break
     client = element

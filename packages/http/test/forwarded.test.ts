@@ -177,6 +177,23 @@ const TRUSTED: readonly Row[] = [
     expected: [...FROM_PROXY, 'Forwarded: for=203.0.113.5;proto=https, for=10.0.0.9;host=a.test;proto=http'],
   },
   {
+    name: 'a chain in which a client wrote a quotation mark',
+    fields: ['X-Forwarded-For', '"evil, 192.0.2.1, 10.0.0.2'],
+    expected: [
+      'X-Forwarded-For: "evil, 192.0.2.1, 10.0.0.2, 10.0.0.9',
+      'X-Forwarded-Host: a.test',
+      'X-Forwarded-Proto: http',
+      'X-Forwarded-Port: 8080',
+      'X-Real-IP: 192.0.2.1',
+    ],
+  },
+  {
+    name: 'Forwarded with a quotation mark that a client left open, which is nothing',
+    fields: ['Forwarded', 'for="evil, for=192.0.2.1', 'Forwarded', 'for="a\\"'],
+    form: 'forwarded',
+    expected: ['Forwarded: for=10.0.0.9;host=a.test;proto=http'],
+  },
+  {
     name: 'Forwarded with a quoted comma',
     fields: ['Forwarded', 'for="a,b"', 'forwarded', 'for=c'],
     form: 'forwarded',
