@@ -28,16 +28,20 @@ export interface IndexedLiteral {
   readonly kind: LiteralKind
   /** Folded, not empty unless `equals`. */
   readonly text: string
-  /** Predicates that are marked. */
+  /** Its number among the literals of all fields. */
+  readonly id: number
+  /** Tests that are marked. */
   readonly targets: readonly number[]
 }
 
-/** Which predicates were marked for the current event. */
+/** Which tests were marked for the current event. */
 export interface Marks {
-  /** The epoch a predicate was last marked in. */
+  /** The epoch a test was last marked in. */
   readonly epochOf: Int32Array
+  /** The epoch a literal was last found in. */
+  readonly foundIn: Int32Array
   epoch: number
-  /** Predicates marked in this epoch, in the order of marking. */
+  /** Tests marked in this epoch, in the order of marking. */
   readonly fired: Int32Array
   firedCount: number
 }
@@ -205,7 +209,8 @@ export class LiteralIndex {
     for (let number = state / table.width; number >= 0; number = links[number]) {
       const depth = depths[number]
       for (let entry = entryStarts[number]; entry < entryStarts[number + 1]; entry++) {
-        const wanted = this.#literals[entries[entry]].text
+        const { text: wanted, id } = this.#literals[entries[entry]]
+        if (marks.foundIn[id] === marks.epoch) continue
         if (wanted.length === depth || (this.#folded ??= foldCase(text)).startsWith(wanted, end - depth)) {
           this.#mark(entries[entry], marks)
         }
@@ -234,7 +239,10 @@ export class LiteralIndex {
   }
 
   #mark(literal: number, marks: Marks): void {
-    const { epochOf, epoch, fired } = marks
+    const { epochOf, foundIn, epoch, fired } = marks
+    const { id } = this.#literals[literal]
+    if (foundIn[id] === epoch) return
+    foundIn[id] = epoch
     for (let index = this.#targetStarts[literal]; index < this.#targetStarts[literal + 1]; index++) {
       const target = this.#targets[index]
       if (epochOf[target] === epoch) continue

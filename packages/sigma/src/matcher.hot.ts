@@ -115,6 +115,7 @@ export class Matcher {
     this.#set = set
     this.#marks = {
       epochOf: new Int32Array(tests.length),
+      foundIn: new Int32Array(set.literalCount),
       epoch: 0,
       fired: new Int32Array(tests.length),
       firedCount: 0,
@@ -211,6 +212,7 @@ export class Matcher {
         this.#knownIn,
         this.#triedIn,
         this.#marks.epochOf,
+        this.#marks.foundIn,
       ]) {
         stamps.fill(0)
       }

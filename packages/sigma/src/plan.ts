@@ -61,6 +61,7 @@ export class PlanBuilder {
   readonly #nodeIds: Map<string, number>
   /** By field, then by kind and text. */
   readonly #literalIds: Map<string, number>[]
+  #expressions: number
 
   constructor() {
     this.fields = []
@@ -71,10 +72,12 @@ export class PlanBuilder {
     this.#testIds = new Map()
     this.#nodeIds = new Map()
     this.#literalIds = []
+    this.#expressions = 0
   }
 
   /** Adds an expression and returns its node. */
   add(expression: Expression): number {
+    this.#expressions++
     return this.#intern(this.#draft(expression, false))
   }
 
@@ -196,12 +199,15 @@ export class PlanBuilder {
     }
   }
 
-  /** A guess at how often the test is marked: long literals are rare, those that many rules ask for are not. */
+  /**
+   * A guess at how often the test is marked: what many rules ask for (a channel, an event id, a popular program) is often
+   * there, and so are short texts.
+   */
   #cost(test: Test): number | undefined {
     const literals = test.kind === 'set' ? test.literals : test.gate === undefined ? undefined : [test.gate]
     return literals?.reduce((sum, id) => {
       const { text, uses } = this.literals[id]
-      return sum + Math.min(1, 0.6 ** Math.min(text.length, 24) * uses)
+      return sum + 0.5 ** Math.min(text.length, 24) + uses / this.#expressions
     }, 0)
   }
 }

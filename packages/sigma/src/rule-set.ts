@@ -52,6 +52,8 @@ export interface RuleSet {
   readonly problems: readonly SigmaProblem[]
   /** Names of all fields that rules read, undefined for keywords; positions are the field numbers of the plan. */
   readonly fields: readonly (string | undefined)[]
+  /** Literals of all fields. */
+  readonly literalCount: number
   readonly tests: readonly Test[]
   readonly nodes: readonly PlanNode[]
   /** By field number; undefined for fields without literals. */
@@ -102,6 +104,7 @@ export function compileRules(documents: readonly SigmaDocument[], options: Compi
     rules: documents.filter((document) => compiled.has(document)).map(({ info }) => info),
     problems,
     fields: builder.fields,
+    literalCount: builder.literals.length,
     tests: builder.tests,
     nodes: builder.nodes,
     indexes: buildIndexes(builder),
@@ -303,7 +306,7 @@ function buildIndexes({ fields, literals, tests }: PlanBuilder): (LiteralIndex |
   })
   const byField: IndexedLiteral[][] = fields.map(() => [])
   literals.forEach(({ field, kind, text }, id) => {
-    if (targets[id].length > 0) byField[field].push({ kind, text, targets: targets[id] })
+    if (targets[id].length > 0) byField[field].push({ kind, text, id, targets: targets[id] })
   })
   return byField.map((own) => (own.length === 0 ? undefined : new LiteralIndex(own)))
 }

@@ -145,11 +145,12 @@ test('an index finds what each text has, however small its tables are', () => {
       fc.constantFrom(1, 60, 1_000_000),
       (own, values, cells) => {
         const index = new LiteralIndex(
-          own.map((one, id) => ({ ...one, targets: [id] })),
+          own.map((one, id) => ({ ...one, id, targets: [id] })),
           cells,
         )
         const marks: Marks = {
           epochOf: new Int32Array(own.length),
+          foundIn: new Int32Array(own.length),
           epoch: 0,
           fired: new Int32Array(own.length),
           firedCount: 0,
