@@ -34,6 +34,10 @@ const COPY_BYTES = 8_192
 
 const LAST_CHUNK = encodeLastChunk([])
 
+const NO_OCTETS = new Uint8Array(0)
+/** Of what is kept back, at first. */
+const MIN_HELD_BYTES = 1_024
+
 /** The memory that responses are put together in; one per runtime. */
 export class Stage {
   /** @internal */
@@ -59,8 +63,11 @@ export class ResponseOutput {
   #corked = false
   /** Set while the body's length is not known but may be soon: `finish` then may still choose a length. */
   #undecided = false
-  /** Of an HTTP/1.0 body: kept back until it is known to be whole, or longer than `#holdLimit`. */
-  #held: Uint8Array[] | undefined = undefined
+  /**
+   * Of an HTTP/1.0 body, `#heldBytes` of it: kept back until it is known to be whole, or longer than `#holdLimit`. In one
+   * piece, so that a body that comes octet by octet costs no more memory than another.
+   */
+  #held: Uint8Array | undefined = undefined
   #heldBytes = 0
   #holdLimit = 0
   #keepsAlive = false
@@ -102,7 +109,7 @@ export class ResponseOutput {
    * `keepsAlive`: whether the connection outlives a body with a length.
    */
   holdForLength(limitBytes: number, keepsAlive: boolean): void {
-    this.#held = []
+    this.#held = NO_OCTETS
     this.#heldBytes = 0
     this.#holdLimit = limitBytes
     this.#keepsAlive = keepsAlive
@@ -212,21 +219,26 @@ export class ResponseOutput {
   #hold(chunk: Uint8Array): boolean {
     const held = this.#held
     if (held === undefined) return false
-    if (this.#heldBytes + chunk.length > this.#holdLimit) {
+    const needed = this.#heldBytes + chunk.length
+    if (needed > this.#holdLimit) {
       this.#release(held, this.#framing)
       return false
     }
-    held.push(new Uint8Array(chunk))
-    this.#heldBytes += chunk.length
+    if (needed > held.length) {
+      this.#held = new Uint8Array(Math.min(Math.max(2 * needed, MIN_HELD_BYTES), this.#holdLimit))
+      this.#held.set(held.subarray(0, this.#heldBytes))
+    }
+    this.#held?.set(chunk, this.#heldBytes)
+    this.#heldBytes = needed
     return true
   }
 
-  #release(held: readonly Uint8Array[], framing: OutputFraming): void {
+  #release(held: Uint8Array, framing: OutputFraming): void {
     this.#held = undefined
     this.#undecided = false
     this.#framing = framing
     this.#fields.push('Connection', framing.kind === 'length' && this.#keepsAlive ? 'keep-alive' : 'close')
-    for (const chunk of held) this.writeKept(chunk)
+    this.writeKept(held.subarray(0, this.#heldBytes))
   }
 
   #hasStaged(): boolean {

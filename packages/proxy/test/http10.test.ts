@@ -54,6 +54,23 @@ describe('an HTTP/1.0 client', () => {
     expect([body.toString(), framing]).toEqual([[...'abcdefgh'].map((letter) => letter.repeat(100)).join(''), 'length'])
   })
 
+  it.each([
+    [999, 'length'],
+    [1_000, 'length'],
+    [1_001, 'close'],
+    [30_000, 'close'],
+  ] as const)('gets a body of %d octets, each a chunk, ended by %s at a limit of 1,000', async (size, framing) => {
+    const octets = Array.from({ length: size }, (_, at) => String.fromCharCode(97 + (at % 26)))
+    await using setup = await setUp({
+      script: replying(chunkedResponse(octets)),
+      config: { limits: { maxHttp10BufferBytes: 1_000 } },
+    })
+    const client = await setup.connect()
+    await client.send(KEEP)
+    const response = await client.readResponse()
+    expect([response.body.toString(), response.framing]).toEqual([octets.join(''), framing])
+  })
+
   it('that does not ask to be kept gets the length and a close', async () => {
     await using setup = await setUp({ script: replying(chunkedResponse(['one ', 'two'])) })
     const client = await setup.connect()
