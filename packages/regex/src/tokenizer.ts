@@ -245,6 +245,7 @@ export class Tokenizer {
   private readonly rows = new Map<string, number>()
   private readonly stateAt = new Map<number, State>()
   private readonly startTables = new Map<number, number>()
+  private readonly starts = new WeakMap<ActiveSet, Step>()
   private readonly decided = new Map<string, number>()
   private tableBlocks: { at: number; size: number }[] = []
   private block = 0
@@ -334,10 +335,22 @@ export class Tokenizer {
   open(sink: TokenSink, active?: Uint8Array): TokenStream {
     const { automaton } = this
     const set =
-      active === undefined
+      active === undefined || active.every((flag) => flag !== 0)
         ? automaton.initialActive
         : automaton.activeSet(automaton.initialActive.rules.filter((rule) => active[rule] !== 0))
     return new TokenStream(this, sink, set)
+  }
+
+  /** @internal What happens at the start of a body. */
+  startOf(active: ActiveSet): Step {
+    let start = this.starts.get(active)
+    if (start === undefined) {
+      const { automaton } = this
+      // A limited rule that matches the empty string at once has matched one time: not spent.
+      start = automaton.enter(automaton.contexts.start, active, '0') as Step
+      this.starts.set(active, start)
+    }
+    return start
   }
 
   get cachedStates(): number {
@@ -622,12 +635,11 @@ export class TokenStream {
     this.sink = sink
     this.hits = new Uint32Array(tokenizer.rules.length)
     this.counters = new Int32Array(tokenizer.words[COUNTERS] === 0 ? 0 : tokenizer.rules.length)
-    const { automaton } = tokenizer
-    // A limited rule that matches the empty string at once has matched one time: not spent.
-    const start = automaton.enter(automaton.contexts.start, active, '0') as Step
+    const start = tokenizer.startOf(active)
     this.state = start.target
     this.passing = active.rules.length === 0
-    if (this.passing) return
+    // A body at whose start nothing happens takes no place in the kernel before its first bytes come.
+    if (this.passing || start.ops.length === 0) return
     this.activate()
     tokenizer.words[LIMIT] = 0x7fffffff
     this.applyOps(start.target, start.ops, 0)

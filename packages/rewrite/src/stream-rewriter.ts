@@ -13,7 +13,9 @@ const NOTHING = new Uint8Array(0)
 export class StreamRewriter implements Rewriter, TokenSink {
   private readonly sink: ByteSink
   private readonly rules: readonly CompiledRule[]
-  private readonly context: FilterContext
+  private readonly mode: FilterContext['mode']
+  private readonly mediaType: string | undefined
+  private knownContext: FilterContext | undefined
   private readonly nginx: boolean
   private readonly variables: Readonly<Record<string, string>>
   /** Templates with the variables of this body put in, by rule, made when first used. */
@@ -36,7 +38,8 @@ export class StreamRewriter implements Rewriter, TokenSink {
   ) {
     this.sink = sink
     this.rules = rules
-    this.context = { mode, landing: landingOf(init.mediaType) }
+    this.mode = mode
+    this.mediaType = init.mediaType
     this.nginx = compat === 'nginx'
     this.variables = init.variables ?? {}
     this.markBytes = mode === 'text' ? 0 : -1
@@ -97,6 +100,12 @@ export class StreamRewriter implements Rewriter, TokenSink {
     const slots =
       captures === undefined ? Int32Array.of(0, match.text.length) : findCaptures(captures, match.text, match)
     return renderTemplate(template, match.text, slots, this.context)
+  }
+
+  /** Most bodies have no replacement that asks where it lands. */
+  private get context(): FilterContext {
+    this.knownContext ??= { mode: this.mode, landing: landingOf(this.mediaType) }
+    return this.knownContext
   }
 
   private templateOf(rule: number): Template {
