@@ -57,15 +57,3 @@ export function allOf(parts: readonly Expression[]): Expression {
 export function anyOf(parts: readonly Expression[]): Expression {
   return parts.length === 1 ? parts[0] : { kind: 'or', parts }
 }
-
-/** Fields that an expression reads, keywords as undefined. */
-export function fieldsOf(expression: Expression, into: Set<string | undefined> = new Set()): Set<string | undefined> {
-  if (expression.kind === 'not') return fieldsOf(expression.part, into)
-  if (expression.kind !== 'test') {
-    for (const part of expression.parts) fieldsOf(part, into)
-    return into
-  }
-  into.add(expression.predicate.field)
-  if (expression.predicate.kind === 'reference') into.add(expression.predicate.other)
-  return into
-}

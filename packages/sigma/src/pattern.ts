@@ -55,17 +55,6 @@ export function plainText(pattern: Pattern): string | undefined {
   return pattern.length === 1 && typeof pattern[0] === 'string' ? pattern[0] : undefined
 }
 
-/** How a pattern is written in a rule, with the escapes that it needs. */
-export function formatPattern(pattern: Pattern): string {
-  return pattern
-    .map((part) => {
-      if (part === ANY_TEXT) return '*'
-      if (part === ANY_CHARACTER) return '?'
-      return part.replaceAll('\\', '\\\\').replaceAll('*', '\\*').replaceAll('?', '\\?')
-    })
-    .join('')
-}
-
 /** A run of texts and single-character wildcards between two `*`. */
 type Segment = readonly (string | typeof ANY_CHARACTER)[]
 
