@@ -1,7 +1,10 @@
 /** What a field of an event can hold. `null` is what JSON has; other texts are compared as they stand. */
 export type FieldScalar = string | number | bigint | boolean | null
 
-/** Several ways to see one value: a list whose elements from `wholes` on each stand somewhere in one of those before. */
+/**
+ * Several ways to see one value: a list whose elements from `wholes` on each stand somewhere in one of those before.
+ * Correlations group by the first.
+ */
 export interface FieldViews {
   readonly values: readonly string[]
   readonly wholes: number

@@ -419,11 +419,13 @@ const ALL_SOURCES: readonly LogSource[] = []
 
 const NO_EVENT: SigmaEvent = { sources: [], time: undefined, get: () => undefined, text: () => '' }
 
-/** The text of each field, a list's elements in one; undefined when one is absent or null. */
+/** The text of each field, a list's elements in one, of views the first; undefined when one is absent or null. */
 function textsOf(fields: readonly string[], read: (field: string) => FieldValue | undefined): string[] | undefined {
   const texts: string[] = []
   for (const field of fields) {
-    const values = valuesOf(read(field)).map(textOf)
+    const value = read(field)
+    const isViews = typeof value === 'object' && value !== null && 'wholes' in value
+    const values = (isViews ? value.values.slice(0, 1) : valuesOf(value)).map(textOf)
     if (values.length === 0 || values.some((value) => value === undefined)) return undefined
     texts.push(values.length === 1 ? values[0]! : JSON.stringify(values))
   }

@@ -71,7 +71,7 @@ type Reader = (request: WebRequest) => FieldValue | undefined
 /** Names of the specification's taxonomy for web servers and proxies, and those that public rules use beside them. */
 const FIELDS: ReadonlyMap<string, Reader> = new Map<string, Reader>([
   ['cs-method', ({ method }) => method],
-  ['cs-host', ({ host }) => (host === undefined ? undefined : distinct([host, withoutPort(host)]))],
+  ['cs-host', ({ host }) => (host === undefined ? undefined : views([host], [withoutPort(host)]))],
   ['r-dns', ({ host }) => (host === undefined ? undefined : withoutPort(host))],
   ['cs-version', ({ version }) => version],
   ['c-useragent', ({ userAgent }) => userAgent],
@@ -100,7 +100,7 @@ interface UriViews {
   /** Target, path and query, and the whole URL before them. */
   readonly all: FieldViews
   readonly targetPathQuery: FieldViews
-  readonly path: readonly string[]
+  readonly path: FieldViews
   readonly extension: string | undefined
 }
 
@@ -139,7 +139,7 @@ function viewsOf({ target, scheme, host }: WebRequest): UriViews {
   return {
     all: base === undefined ? views(targets, parts) : views(formsOf(base + path, query), [...targets, ...parts]),
     targetPathQuery: views(targets, parts),
-    path: paths,
+    path: views(paths, []),
     extension: dot < 0 ? undefined : file.slice(dot + 1).toLowerCase(),
   }
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { decodeOnce, WEB_SOURCES, type WebRequest, webEvent } from '../src/web-event.ts'
-import { compile, titles } from './rules-of.ts'
+import { compile, hits, titles } from './rules-of.ts'
 
 function request(change: Partial<WebRequest>): WebRequest {
   return {
@@ -92,10 +92,25 @@ test('every part of a URI stands in one of its wholes, so that it need not be se
   )
 })
 
+test('correlations group by the first view, what was sent', () => {
+  const yaml = `title: Base
+name: base
+logsource: {category: webserver}
+detection: {s: {cs-method: GET}, condition: s}
+---
+title: Many
+correlation: {type: event_count, rules: [base], group-by: [cs-host, cs-uri-stem], timespan: 1m, condition: {gte: 2}}
+`
+  const events = ['/%61', '/a', '/%61'].map((target) => webEvent(request({ target })))
+  expect(hits(compile(yaml).set, events).map(({ correlation }) => correlation?.group)).toEqual([
+    ['example.org:8443', '/%61'],
+  ])
+})
+
 describe('fields', () => {
   const cases: readonly (readonly [field: string, value: unknown])[] = [
     ['cs-method', 'GET'],
-    ['cs-host', ['example.org:8443', 'example.org']],
+    ['cs-host', { values: ['example.org:8443', 'example.org'], wholes: 1 }],
     ['r-dns', 'example.org'],
     ['cs-version', 'HTTP/1.1'],
     ['c-useragent', 'curl/8.0'],
