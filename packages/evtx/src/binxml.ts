@@ -14,7 +14,6 @@ import {
   SLOT,
   TEXT,
   type AttributeNode,
-  objectLayout,
   type Node,
   type ObjectLayout,
   type SlotNode,
@@ -78,7 +77,7 @@ interface OpenElement {
   readonly attributes: AttributeNode[]
   readonly children: Node[]
   readonly slots: SlotNode[]
-  layout: ObjectLayout | undefined
+  layout: ObjectLayout | 'later' | 'none'
 }
 
 export function parseFragment(source: NameSource, start: number, end: number, options: FragmentOptions): Fragment {
@@ -191,7 +190,8 @@ class FragmentParser {
     this.#take(dependencyIds ? 6 : 4)
     const name = this.#name()
     if (hasAttributes) this.#take(4)
-    const element: OpenElement = { kind: ELEMENT, name, attributes: [], children: [], slots: [], layout: undefined }
+    const layout = this.#options.instances === undefined ? 'later' : 'none'
+    const element: OpenElement = { kind: ELEMENT, name, attributes: [], children: [], slots: [], layout }
     this.#push(element)
     this.#open.push(element)
     this.#sawDepth(this.#open.length)
@@ -200,10 +200,7 @@ class FragmentParser {
   }
 
   #closeElement(): void {
-    const element = this.#open.pop()
-    if (element !== undefined && this.#options.instances === undefined) {
-      element.layout = objectLayout(element.name, element.children)
-    }
+    this.#open.pop()
     this.#inStartTag = false
     this.#parts = undefined
   }

@@ -275,6 +275,11 @@ function findChunk(bytes: Uint8Array, from: number): number {
 }
 
 function isZero(bytes: Uint8Array): boolean {
-  for (let at = 0; at < bytes.length; at++) if (bytes[at] !== 0) return false
+  // Four bytes a step, between the ends that are not aligned.
+  const head = Math.min((4 - (bytes.byteOffset % 4)) % 4, bytes.length)
+  const words = new Int32Array(bytes.buffer, bytes.byteOffset + head, (bytes.length - head) >> 2)
+  for (let at = 0; at < head; at++) if (bytes[at] !== 0) return false
+  for (let at = 0; at < words.length; at++) if (words[at] !== 0) return false
+  for (let at = head + words.length * 4; at < bytes.length; at++) if (bytes[at] !== 0) return false
   return true
 }

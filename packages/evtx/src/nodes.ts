@@ -19,8 +19,8 @@ export interface ElementNode {
   readonly children: readonly Node[]
   /** Slots that stand in the element itself, in an attribute or between its children. */
   readonly slots: readonly SlotNode[]
-  /** Of elements in templates whose members in an object are known beforehand. */
-  readonly layout: ObjectLayout | undefined
+  /** Of elements in templates whose members in an object are known beforehand; made when it is first wanted. @internal */
+  layout: ObjectLayout | 'later' | 'none'
 }
 
 /** What an element is as an object, as far as its template says. */
@@ -123,7 +123,7 @@ export function isDataContainer(name: string): boolean {
  * The layout of an element all of whose children are slots, and elements that have different names or, in a container,
  * are data of different names. Undefined for all others.
  */
-export function objectLayout(name: string, children: readonly Node[]): ObjectLayout | undefined {
+export function objectLayout({ name, children }: ElementNode): ObjectLayout | undefined {
   const names: (string | undefined)[] = []
   const areData: boolean[] = []
   const leaves = new Int32Array(children.length).fill(-1)
