@@ -277,6 +277,8 @@ export class Automaton {
   private readonly activeSets = new Map<string, ActiveSet>()
   private readonly useful: Uint8Array | undefined
   private readonly outcomes = new Map<string, Outcome>()
+  /** The analysis of outcomes has met its limit once; it is not begun again for each further state. */
+  private tooManyOutcomes = false
   private readonly mixedText: boolean
   private readonly allText: boolean
   /** Some thread may have to know what comes next: there are assertions. */
@@ -1336,7 +1338,7 @@ export class Automaton {
   private outcomeOf(from: Omit<State, 'firstRuleGroup' | 'firstTextGroup' | 'lastByteNeeded'>): Outcome | undefined {
     const root = this.makeState(from.context, 'none', this.initialActive, this.initialActive, from.groups)
     const known = this.outcomes.get(root.key)
-    if (known !== undefined) return known
+    if (known !== undefined || this.tooManyOutcomes) return known
     const edges = new Map<string, { to: string; kept: readonly number[]; won: number; text: boolean }[]>()
     const pending: State[] = [root]
     const fresh: string[] = []
@@ -1344,7 +1346,10 @@ export class Automaton {
     while (pending.length > 0) {
       const state = pending.pop() as State
       if (this.outcomes.has(state.key)) continue
-      if (this.outcomes.size + fresh.length >= MAX_ANALYSED_STATES) return undefined
+      if (this.outcomes.size + fresh.length >= MAX_ANALYSED_STATES) {
+        this.tooManyOutcomes = true
+        return undefined
+      }
       fresh.push(state.key)
       const out: { to: string; kept: readonly number[]; won: number; text: boolean }[] = []
       for (let symbol = 0; symbol <= this.classCount; symbol++) {

@@ -281,6 +281,8 @@ interface Shifts {
   readonly table: Uint8Array
   /** By hash of the first four bytes, a flag for each that a beginning has. */
   readonly heads: Uint8Array
+  /** The longest move. */
+  readonly most: number
   readonly meanShift: number
   readonly stopping: number
 }
@@ -325,7 +327,7 @@ function buildShifts(beginnings: readonly Beginning[]): Shifts | undefined {
   }
   const { meanShift, zeros } = sampleShifts(shifts, gram, tableBits)
   const headShare = headCount / heads.length
-  return { window, gram, tableBits, table, heads, meanShift, stopping: (zeros * headShare) / meanShift }
+  return { window, gram, tableBits, table, heads, most, meanShift, stopping: (zeros * headShare) / meanShift }
 }
 
 function hashOf(text: number, bits: number): number {
@@ -376,6 +378,7 @@ function shiftPrefilter(beginnings: readonly Beginning[], shifts: Shifts, firstB
   words.setInt32(8, window - gram, true)
   words.setInt32(12, gram === 4 ? -1 : 0xffffff, true)
   words.setInt32(16, 32 - tableBits, true)
+  words.setInt32(20, shifts.most, true)
   block.set(heads, TABLES_AT)
   block.set(table, TABLES_AT + heads.length)
   const reason =

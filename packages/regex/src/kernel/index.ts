@@ -190,6 +190,11 @@ export function run(): i32 {
               return EXIT_START
             }
             row = synced
+            // The last bytes may be the beginning of a marker: then no more are skipped.
+            if (load<i32>(row - ROW_STARTS) == 0) {
+              cell = 0
+              break
+            }
           }
         }
         if (pos >= end) break
@@ -199,6 +204,7 @@ export function run(): i32 {
         pos++
       }
       if (pos >= end) break
+      if (cell >= 0) continue
     } else {
       let limit = cb(CHECK_AT)
       if (limit > end) limit = end
@@ -870,6 +876,23 @@ function skip(prefilter: usize, from: i32, to: i32): i32 {
     const bits = load<i32>(prefilter, 16)
     const heads = prefilter + 288
     const table = heads + 65536
+    // Most grams allow the longest move: where the next one would end is looked up beside it.
+    const most = load<i32>(prefilter, 20)
+    while (p <= last - most) {
+      const gram = load<i32>(p + gramAt) & mask
+      const after = load<i32>(p + most + gramAt) & mask
+      const shift = <i32>load<u8>(table + <usize>((gram * <i32>0x9e3779b1) >>> bits))
+      const next = <i32>load<u8>(table + <usize>((after * <i32>0x9e3779b1) >>> bits))
+      if (shift == most) {
+        p += most + next
+        if (next != 0) continue
+      } else if (shift != 0) {
+        p += shift
+        continue
+      }
+      if (load<u8>(heads + <usize>((load<i32>(p) * <i32>0x9e3779b1) >>> 16)) != 0) return p
+      p++
+    }
     while (p <= last) {
       const gram = load<i32>(p + gramAt) & mask
       const shift = <i32>load<u8>(table + <usize>((gram * <i32>0x9e3779b1) >>> bits))
