@@ -4,13 +4,14 @@
  */
 import { type SigmaEvent, sourceHas, textOf, valuesOf } from '@prexy/sigma/event'
 import { readDetection } from '@prexy/sigma/detection'
-import { anyOf, type Expression } from '@prexy/sigma/expression'
+import { anyOf, type Expression, type Predicate } from '@prexy/sigma/expression'
 import { ANY_CHARACTER, ANY_TEXT, type Pattern } from '@prexy/sigma/pattern'
 import type { DetectionDocument, SigmaDocument } from '@prexy/sigma/rule'
+import { compareTexts, valueTest } from '@prexy/sigma/run-test'
 
 type Test = (event: SigmaEvent) => boolean
 
-/** Returns the number of rules that match. Throws on tests that the bench has no use for. */
+/** Returns the number of rules that match. */
 export function oneByOne(documents: readonly SigmaDocument[]): (event: SigmaEvent) => number {
   const rules = documents.flatMap((document) => (document.kind === 'detection' ? [compile(document)] : []))
   return (event) => {
@@ -41,24 +42,46 @@ function testOf(expression: Expression): Test {
       ? (event) => tests.every((test) => test(event))
       : (event) => tests.some((test) => test(event))
   }
-  const { predicate } = expression
-  const { field } = predicate
-  if (predicate.kind === 'null') return (event) => isNull(event.get(predicate.field))
-  const flags = predicate.kind === 'regex' ? (predicate.flags.i ? 'iu' : 'u') : 'i'
-  if (predicate.kind !== 'text' && predicate.kind !== 'regex') throw new Error(`no bench for ${predicate.kind}`)
-  const regex = new RegExp(predicate.kind === 'text' ? sourceOf(predicate.pattern) : predicate.source, flags)
-  return (event) => {
-    const value = field === undefined ? event.text() : event.get(field)
-    if (value === undefined) return false
-    return valuesOf(value).some((one) => {
-      const text = textOf(one)
-      return text !== undefined && regex.test(text)
-    })
+  return predicateTest(expression.predicate)
+}
+
+function predicateTest(predicate: Predicate): Test {
+  switch (predicate.kind) {
+    case 'null':
+      return (event) => valuesOf(event.get(predicate.field)).every((value) => value === null)
+    case 'exists':
+      return (event) => valuesOf(event.get(predicate.field)).length > 0
+    case 'reference':
+      return (event) => {
+        const others = valuesOf(event.get(predicate.other))
+        return valuesOf(event.get(predicate.field)).some((value) =>
+          others.some((other) => compareTexts(value, other, predicate.test, predicate.cased)),
+        )
+      }
+    case 'compare':
+    case 'network': {
+      const test = valueTest(predicate)
+      return (event) => valuesOf(event.get(predicate.field)).some(test)
+    }
+    case 'text':
+    case 'regex': {
+      const { field } = predicate
+      const regex = predicate.kind === 'text' ? new RegExp(sourceOf(predicate.pattern), 'i') : regexOf(predicate)
+      return (event) => {
+        return valuesOf(field === undefined ? event.text() : event.get(field)).some((value) => {
+          const text = textOf(value)
+          return text !== undefined && regex.test(text)
+        })
+      }
+    }
   }
 }
 
-function isNull(value: ReturnType<SigmaEvent['get']>): boolean {
-  return value === undefined || value === null
+const LEADING_FLAG = '(?i)'
+
+function regexOf({ source, flags }: Extract<Predicate, { kind: 'regex' }>): RegExp {
+  const isCaseless = flags.i || source.startsWith(LEADING_FLAG)
+  return new RegExp(source.startsWith(LEADING_FLAG) ? source.slice(LEADING_FLAG.length) : source, isCaseless ? 'i' : '')
 }
 
 /** Anchors only where the pattern has no star, which is what V8 searches fastest. */
