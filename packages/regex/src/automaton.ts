@@ -202,6 +202,14 @@ interface Reach {
   readonly waits: boolean
 }
 
+/** What a byte does in a state without a loop head: the state after it, and what {@link readOutcomeOps} says. */
+interface OutcomeEdge {
+  readonly to: string
+  readonly kept: readonly number[]
+  readonly won: number
+  readonly text: boolean
+}
+
 interface Outcome {
   none: boolean
   /** Bit mask of groups that can win with a rule that needs its text, as group indices. */
@@ -1324,6 +1332,11 @@ export class Automaton {
     return outcome.text.size === 0 ? -1 : Math.min(...outcome.text)
   }
 
+  /** Whether some thread takes a byte; where nothing looks ahead. */
+  private livesOn({ groups }: Pick<State, 'groups'>, symbol: number): boolean {
+    return groups.some(({ threads }) => threads.some((thread) => this.targetOn(this.threadPc[thread], symbol) >= 0))
+  }
+
   private groupMayNeedText(group: Group): boolean {
     return group.threads.some((thread) => {
       const rule = this.program.ruleOf[this.threadPc[thread]]
@@ -1339,7 +1352,9 @@ export class Automaton {
     const root = this.makeState(from.context, 'none', this.initialActive, this.initialActive, from.groups)
     const known = this.outcomes.get(root.key)
     if (known !== undefined || this.tooManyOutcomes) return known
-    const edges = new Map<string, { to: string; kept: readonly number[]; won: number; text: boolean }[]>()
+    const edges = new Map<string, OutcomeEdge[]>()
+    /** By state, those that a byte leads from to it. */
+    const sources = new Map<string, Set<string>>()
     const pending: State[] = [root]
     const fresh: string[] = []
     const seen = new Set([root.key])
@@ -1351,36 +1366,51 @@ export class Automaton {
         return undefined
       }
       fresh.push(state.key)
-      const out: { to: string; kept: readonly number[]; won: number; text: boolean }[] = []
+      // Most bytes do the same, and end all threads.
+      const out = new Map<string, OutcomeEdge>()
+      let hasEnded = false
       for (let symbol = 0; symbol <= this.classCount; symbol++) {
+        if (symbol !== this.endSymbol && !this.looksAhead && !this.livesOn(state, symbol)) {
+          if (hasEnded) continue
+          hasEnded = true
+        }
         const step = this.step(state, symbol, ALL_SPENT) as Step
         const { kept, won, text } = readOutcomeOps(step.ops, state.groups.length)
-        out.push({ to: symbol === this.endSymbol ? '' : step.target.key, kept, won, text })
-        if (symbol !== this.endSymbol && !seen.has(step.target.key)) {
-          seen.add(step.target.key)
-          pending.push(step.target)
-        }
+        const to = symbol === this.endSymbol ? '' : step.target.key
+        out.set(`${to}/${kept.join()}/${won}/${text}`, { to, kept, won, text })
+        if (symbol === this.endSymbol) continue
+        const leading = sources.get(to)
+        if (leading === undefined) sources.set(to, new Set([state.key]))
+        else leading.add(state.key)
+        if (seen.has(to)) continue
+        seen.add(to)
+        pending.push(step.target)
       }
-      edges.set(state.key, out)
+      edges.set(state.key, [...out.values()])
     }
     for (const key of fresh) this.outcomes.set(key, { none: false, text: new Set(), plain: new Set() })
     const ended: Outcome = { none: true, text: new Set(), plain: new Set() }
-    for (let changed = true; changed; ) {
-      changed = false
-      for (const key of fresh) {
-        const outcome = this.outcomes.get(key) as Outcome
-        const before = Number(outcome.none) + outcome.text.size + outcome.plain.size
-        for (const edge of edges.get(key) ?? []) {
-          const then = edge.to === '' ? ended : (this.outcomes.get(edge.to) as Outcome)
-          for (const group of then.text) outcome.text.add(edge.kept[group])
-          for (const group of then.plain) outcome.plain.add(edge.kept[group])
-          if (then.none) {
-            if (edge.won < 0) outcome.none = true
-            else if (edge.text) outcome.text.add(edge.won)
-            else outcome.plain.add(edge.won)
-          }
+    // What was found last is looked at first: it is nearest to where matches end.
+    const waiting = new Set(fresh)
+    for (let key = fresh.pop(); key !== undefined; key = fresh.pop()) {
+      waiting.delete(key)
+      const outcome = this.outcomes.get(key) as Outcome
+      const before = Number(outcome.none) + outcome.text.size + outcome.plain.size
+      for (const edge of edges.get(key) ?? []) {
+        const then = edge.to === '' ? ended : (this.outcomes.get(edge.to) as Outcome)
+        for (const group of then.text) outcome.text.add(edge.kept[group])
+        for (const group of then.plain) outcome.plain.add(edge.kept[group])
+        if (then.none) {
+          if (edge.won < 0) outcome.none = true
+          else if (edge.text) outcome.text.add(edge.won)
+          else outcome.plain.add(edge.won)
         }
-        if (Number(outcome.none) + outcome.text.size + outcome.plain.size !== before) changed = true
+      }
+      if (Number(outcome.none) + outcome.text.size + outcome.plain.size === before) continue
+      for (const source of sources.get(key) ?? []) {
+        if (waiting.has(source)) continue
+        waiting.add(source)
+        fresh.push(source)
       }
     }
     return this.outcomes.get(root.key)
