@@ -50,6 +50,9 @@ type Draft =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Draft[] }
   | { readonly kind: 'constant'; readonly value: boolean }
 
+/** Rules that are imagined beside the given ones, so that few rules do not make every literal look popular. */
+const PRIOR_RULES = 500
+
 /** The graph while rules are added to it. */
 export class PlanBuilder {
   readonly fields: (string | undefined)[]
@@ -207,7 +210,7 @@ export class PlanBuilder {
     const literals = test.kind === 'set' ? test.literals : test.gate === undefined ? undefined : [test.gate]
     return literals?.reduce((sum, id) => {
       const { text, uses } = this.literals[id]
-      return sum + 0.5 ** Math.min(text.length, 24) + uses / this.#expressions
+      return sum + 0.5 ** Math.min(text.length, 24) + uses / (this.#expressions + PRIOR_RULES)
     }, 0)
   }
 }

@@ -4,7 +4,7 @@
  * The pattern is compiled by packages/regex to instructions over UTF-8 bytes; here they are run as a deterministic
  * automaton whose states are built when they are first needed. A state is the set of instructions that may come next,
  * not yet followed through their assertions, and the kind of the byte before; what an assertion needs to know of the
- * byte behind is the symbol of the step. A search is unanchored by starting the pattern again at every byte.
+ * byte behind is the symbol of the step. A search is unanchored by starting the pattern again at every character.
  *
  * The states of one recognizer are bounded by {@link MAX_RECOGNIZER_STATES}; beyond, they are thrown away and built
  * again, so that memory stays bounded and a step costs at most the size of the pattern.
@@ -99,7 +99,9 @@ export class Recognizer {
     const after = byte < 0 ? KIND_NONE : byteKind(byte)
     const seen = new Set<number>()
     const next = new Set<number>()
-    const stack = [...state.next, starts[0]]
+    const stack = [...state.next]
+    // No match begins inside a character.
+    if (!isContinuation(byte)) stack.push(starts[0])
     let matched = false
     for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
       if (seen.has(pc)) continue
@@ -178,6 +180,11 @@ function holds(assertion: ProgramAssertion, before: number, after: number, isFin
   }
 }
 
+/** A byte of UTF-8 that is not the first one of its character. */
+function isContinuation(byte: number): boolean {
+  return byte >= 0x80 && byte <= 0xbf
+}
+
 /** Bytes that no instruction and no assertion tells apart share a class. */
 function classifyBytes(program: Program): { classOf: Uint8Array; count: number } {
   const cuts = new Uint8Array(257)
@@ -190,6 +197,7 @@ function classifyBytes(program: Program): { classOf: Uint8Array; count: number }
     for (let arc = 0; arc < instruction.arcs.length; arc += 3) cut(instruction.arcs[arc], instruction.arcs[arc + 1])
   }
   cut(NEWLINE, NEWLINE)
+  cut(0x80, 0xbf)
   for (const [low, high] of ['09', 'AZ', 'az', '__']) cut(low.charCodeAt(0), high.charCodeAt(0))
   const classOf = new Uint8Array(256)
   let last = 0

@@ -42,7 +42,7 @@ function literalsOf(node: Node): Literals {
       return node.nodes.map(literalsOf).reduce(concatenate, EMPTY)
     case 'alternate': {
       const branches = node.nodes.map(literalsOf)
-      return branches.every(({ exact }) => exact !== undefined && exact === branches[0].exact) ? branches[0] : NOTHING
+      return branches.reduce(either)
     }
     case 'repeat': {
       if (node.min === 0) return NOTHING
@@ -72,6 +72,24 @@ function concatenate(a: Literals, b: Literals): Literals {
     suffix: b.exact === undefined ? b.suffix : a.suffix + b.exact,
     inner,
   }
+}
+
+/** What two alternatives have in common. */
+function either(a: Literals, b: Literals): Literals {
+  if (a.exact !== undefined && a.exact === b.exact) return a
+  const prefix = commonStart(a.exact ?? a.prefix, b.exact ?? b.prefix)
+  const suffix = reversed(commonStart(reversed(a.exact ?? a.suffix), reversed(b.exact ?? b.suffix)))
+  return { exact: undefined, prefix, suffix, inner: prefix.length > suffix.length ? prefix : suffix }
+}
+
+function commonStart(a: string, b: string): string {
+  let length = 0
+  while (length < a.length && length < b.length && a[length] === b[length]) length++
+  return a.slice(0, length)
+}
+
+function reversed(text: string): string {
+  return [...text].reverse().join('')
 }
 
 /** The folded form that all characters of a class share. */

@@ -45,7 +45,9 @@ test('patterns by chance: the same answers as those of RegExp', () => {
         const own = recognizer(pattern, flags)
         // Words are ASCII here; with `u` and `i` those of RegExp are not.
         const theirs = new RegExp(pattern, `${flags}u`)
-        expect(values.map((text) => [text, own.test(text)])).toEqual(values.map((text) => [text, theirs.test(text)]))
+        // V8 finds \B between the halves of a pair.
+        const texts = values.filter((text) => !(pattern.includes('\\B') && text.includes('😀')))
+        expect(texts.map((text) => [text, own.test(text)])).toEqual(texts.map((text) => [text, theirs.test(text)]))
       },
     ),
     { numRuns: 400 },
@@ -79,6 +81,9 @@ test.each([
   ['\\\\ProgramData\\\\[^\\\\]+\\.exe', '', '\\programdata\\'],
   ['ab|ab', '', 'ab'],
   ['ab|cd', '', ''],
+  ['(?:ipfs\\.io/|ipfs\\.io\\s).+@', 'i', 'ipfs.io'],
+  ['ipfx(?:a|b)|ipfx', '', 'ipfx'],
+  ['xabc|yabc|zabc', '', 'abc'],
   ['[kK]', '', 'k'],
   ['abc?', '', 'ab'],
   ['FROM', 'i', 'from'],
@@ -88,7 +93,7 @@ test.each([
   expect(requiredLiteral(parsed.root)).toBe(expected)
 })
 
-describe('lines', () => {
+describe('places', () => {
   test.each([
     ['a$', '', 'a\n', true],
     ['a$', '', 'a\n\n', false],
@@ -99,6 +104,9 @@ describe('lines', () => {
     ['^', 'm', '', true],
     ['\\n^$', 'm', 'a\n', false],
     ['$\\n', '', 'a\n', true],
+    ['\\B', '', '_é_', false],
+    ['\\B', '', '_éé_', true],
+    ['\\B', '', '_😀_', false],
   ])('%s/%s in %j: %s', (pattern, flags, text, expected) => {
     expect(recognizer(pattern, flags).test(text)).toBe(expected)
   })
