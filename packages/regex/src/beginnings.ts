@@ -113,6 +113,19 @@ function takesOneByte(arcs: readonly number[]): boolean {
   return arcs.length === 3 && arcs[0] === arcs[1]
 }
 
+/** The bytes of a rule that matches nothing but these, undefined for any other rule. */
+export function literalOf(program: Program, rule: number): Uint8Array | undefined {
+  const bytes: number[] = []
+  let at = program.starts[rule]
+  for (;;) {
+    const instruction = program.instructions[at]
+    if (instruction.op === 'match') return Uint8Array.from(bytes)
+    if (instruction.op !== 'bytes' || !takesOneByte(instruction.arcs)) return undefined
+    bytes.push(instruction.arcs[0])
+    at = instruction.arcs[2]
+  }
+}
+
 interface Way {
   readonly set: ByteSet
   readonly targets: readonly number[]

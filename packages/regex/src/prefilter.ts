@@ -289,7 +289,7 @@ interface Shifts {
 
 /** Different texts that sets in a row may stand for; with more, a gram counts as any. */
 const MAX_GRAM_TEXTS = 4_096
-const HEAD_BYTES = 4
+export const HEAD_BYTES = 4
 const HEAD_BITS = 16
 const HASH_FACTOR = 0x9e3779b1
 
@@ -330,12 +330,13 @@ function buildShifts(beginnings: readonly Beginning[]): Shifts | undefined {
   return { window, gram, tableBits, table, heads, most, meanShift, stopping: (zeros * headShare) / meanShift }
 }
 
-function hashOf(text: number, bits: number): number {
+/** The kernel computes the same. */
+export function hashOf(text: number, bits: number): number {
   return Math.imul(text, HASH_FACTOR) >>> (32 - bits)
 }
 
 /** Calls back with each text that the sets from `at` on stand for, as a little-endian number. False when too many. */
-function forEachText(beginning: Beginning, at: number, count: number, take: (text: number) => void): boolean {
+export function forEachText(beginning: Beginning, at: number, count: number, take: (text: number) => void): boolean {
   let texts = 1
   let first = 0
   for (let i = 0; i < count; i++) {

@@ -29,6 +29,7 @@ import {
 import type { FixedGroup } from './fixed-groups.ts'
 import { KERNEL_WASM } from './kernel.generated.ts'
 import { byteSet } from './beginnings.ts'
+import { buildLiterals } from './literals.ts'
 import type { Instruction } from './program.ts'
 import { buildPrefilter, byteSetBlock, type Prefilter, weightOf } from './prefilter.ts'
 
@@ -135,6 +136,11 @@ const SIM_NEXT_THREADS = 41
 const SIM_COUNT = 42
 const SIM_STACK = 43
 const SIM_FLAGS = 44
+const LITERALS = 45
+/** Numbers of an entry before its text. */
+const LITERAL_WORDS = 4
+/** A hash under which something else than a literal may begin. */
+const NOT_ONLY_LITERALS = 1
 const CONTROL_BYTES = 1024
 
 const ROW_HEADER_WORDS = 8
@@ -241,6 +247,8 @@ export class Tokenizer {
   private top = CONTROL_BYTES
   /** @internal */
   readonly isPlain: boolean
+  /** @internal Address of the kernel's table of literals; 0 when there is none. */
+  readonly literals: number
   private readonly rowStride: number
   private readonly rows = new Map<string, number>()
   private readonly stateAt = new Map<number, State>()
@@ -277,6 +285,33 @@ export class Tokenizer {
     this.rowStride = (ROW_HEADER_WORDS + automaton.classCount) * 4
     this.prefilter = buildPrefilter(automaton)
     this.setUp()
+    this.literals = this.isPlain && this.prefilter.kind !== 'none' ? this.placeLiterals() : 0
+  }
+
+  private placeLiterals(): number {
+    const { automaton, rules } = this
+    // Reading a literal holds its bytes and never more than two matches.
+    const table = buildLiterals(automaton.program, rules.length, this.options.maxHeldBytes - 2)
+    if (table === undefined) return 0
+    const at = this.allocate(4 + (4 << table.hashBits))
+    this.words[at / 4] = 32 - table.hashBits
+    this.words.fill(0, at / 4 + 1, at / 4 + 1 + (1 << table.hashBits))
+    for (const [hash, own] of table.rules) {
+      let link = at / 4 + 1 + hash
+      if (own === undefined) this.words[link] = NOT_ONLY_LITERALS
+      for (const rule of own ?? []) {
+        const text = table.texts.get(rule) ?? NO_TEXT
+        const entry = this.allocate(LITERAL_WORDS * 4 + text.length)
+        this.words[link] = entry
+        link = entry / 4
+        this.words[link] = 0
+        this.words[link + 1] = rule
+        this.words[link + 2] = text.length
+        this.words[link + 3] = rules[rule].usesSpan ? MATCH_NEEDS_TEXT : 0
+        this.bytes.set(text, entry + LITERAL_WORDS * 4)
+      }
+    }
+    return at
   }
 
   private setUp(): void {
@@ -761,6 +796,8 @@ export class TokenStream {
     }
     const row = this.rowFor(this.state)
     tokenizer.words[ROW] = row
+    const isWhole = this.state.active === tokenizer.automaton.initialActive
+    tokenizer.words[LITERALS] = isWhole ? tokenizer.literals : 0
   }
 
   /** The row of a state, in the cache as long as there is room or this body may make some. */

@@ -57,6 +57,11 @@ const NEW_EDGES: usize = 128
 const CONTEXT_RESTING: usize = 132
 /** `heldBytes` when `run` was done. */
 const HELD: usize = 136
+/**
+ * Table of literals by their first four bytes, 0 when this body must not use it: shift of the hash, then a word per hash:
+ * 0 for no beginning, 1 for one of another kind, or the address of the first of its literals (`takeLiteral`).
+ */
+const LITERALS: usize = 180
 
 // The simulation of live threads without a table, see `simulate`.
 /** Per instruction four words: kind, then what the kind says. */
@@ -171,6 +176,7 @@ export function run(): i32 {
   const bias = cb(BIAS)
   const classMap: usize = cb(CLASS_MAP)
   const prefilter: usize = cb(PREFILTER)
+  const literals: usize = cb(LITERALS)
   for (;;) {
     let cell: i32 = 0
     const starts: usize = load<i32>(row - ROW_STARTS)
@@ -194,6 +200,18 @@ export function run(): i32 {
             if (load<i32>(row - ROW_STARTS) == 0) {
               cell = 0
               break
+            }
+          }
+          if (literals != 0) {
+            const taken = takeLiteral(literals, bias, pos, end)
+            if (taken > 0) {
+              pos += taken
+              continue
+            }
+            if (taken < 0) {
+              store<i32>(POS, pos)
+              store<i32>(ROW, <i32>row)
+              return EXIT_SPINE_FULL
             }
           }
         }
@@ -328,6 +346,48 @@ export function run(): i32 {
   store<i32>(HELD, heldBytes())
   settle()
   return EXIT_DONE
+}
+
+/**
+ * What a place without live threads comes to when only literals can begin there: takes the match of the earliest rule,
+ * and returns its length; 1 when nothing begins there; 0 when the automaton has to decide; -1 when the spine is full.
+ */
+function takeLiteral(literals: usize, bias: i32, pos: i32, end: i32): i32 {
+  if (end - pos < 4) return 0
+  const place: usize = bias + pos
+  const hash = (load<i32>(place) * <i32>0x9e3779b1) >>> load<i32>(literals)
+  let entry: usize = load<i32>(literals + 4 + (<usize>hash << 2))
+  if (entry <= 1) return entry == 0 ? 1 : 0
+  // In order of rules: next entry, rule, length, flags of the match, text.
+  while (entry != 0) {
+    const length = load<i32>(entry, 8)
+    if (length > end - pos) return 0
+    if (isText(entry + 16, place, length)) {
+      const count = cb(EDGE_COUNT)
+      if (count - cb(EDGE_BASE) + MAX_NEW_EDGES > cb(EDGE_CAPACITY)) return -1
+      const flags = load<i32>(entry, 12)
+      const edge = edgeAddress(count)
+      store<i32>(edge, pos)
+      store<i32>(edge, pos + length, 4)
+      store<i32>(edge, load<i32>(entry, 4), 8)
+      store<i32>(edge, flags, 12)
+      store<i32>(EDGE_COUNT, count + 1)
+      if ((flags & FLAG_NEEDS_TEXT) == 0) store<i32>(SKIPPED, cb(SKIPPED) + length)
+      return length
+    }
+    entry = load<i32>(entry)
+  }
+  return 1
+}
+
+/** Whether `length` bytes, at least four, are the same in two places. */
+// @ts-ignore: decorator
+@inline
+function isText(text: usize, place: usize, length: i32): bool {
+  const last = <usize>length - 4
+  let at: usize = 0
+  while (at < last && load<u32>(text + at) == load<u32>(place + at)) at += 4
+  return at >= last && load<u32>(text + last) == load<u32>(place + last)
 }
 
 /** The context at `candidate`, from the bytes before it as far as they matter. */
