@@ -68,6 +68,7 @@ test('a text that is too long for a trace is refused before it is read to its en
         subdomains: undefined,
         keepCase: false,
         at: undefined,
+        between: undefined,
       },
     },
   ]

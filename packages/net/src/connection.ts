@@ -195,8 +195,8 @@ function guardedLookup(allowsAddress: (address: string) => boolean): LookupFunct
       const first = allowed.at(0)
       if (error !== null) done(error, '', 0)
       else if (first === undefined) done(deniedAddress(hostname), '', 0)
-      else if (options.all === true) done(null, allowed)
-      else done(null, first.address, first.family)
+      else if (options.all === true) done(error, allowed)
+      else done(error, first.address, first.family)
     })
   }
 }
