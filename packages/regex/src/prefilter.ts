@@ -45,12 +45,21 @@ const COST_OF_STOP = 30
 /** Fingerprints that cost less than this per byte are not compared with anything. */
 const GOOD_COST = 0.6
 
+/** Below it, a beginning that is not completed, and the matches pending in it, can be more than may be held. */
+const MIN_CONFIRMED_LIMIT = 2 * MAX_BEGINNING_BYTES
 const MAX_FINGERPRINT_BYTES = 4
 /** More beginnings in eight buckets would stop nearly everywhere. */
 const MAX_FINGERPRINTS = 64
 const BUCKETS = 8
 
-export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginnings): Prefilter {
+/**
+ * With `maxHeldBytes` below {@link MIN_CONFIRMED_LIMIT} bytes are skipped one by one: a beginning that is not completed
+ * can then be an overflow, and where it is looked for as a whole depends on where the body is cut.
+ */
+export function buildPrefilter(
+  { program, ruleCount, nullable, regions }: Beginnings,
+  maxHeldBytes: number = Infinity,
+): Prefilter {
   const firstBytes = new Uint8Array(256)
   if (nullable) return { kind: 'none', reason: 'a rule can match the empty string', firstBytes, block: NO_BLOCK }
   const beginnings: Beginning[] = regions.flatMap(({ open, close }) => [open, close].map(markerBeginning))
@@ -65,7 +74,8 @@ export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginn
     if (cost < best.cost) best = { cost, make }
   }
   offer(COST_OF_BYTES + stopping * COST_OF_STOP, () => bytesPrefilter(first, firstBytes))
-  if (beginnings.length <= MAX_FINGERPRINTS) {
+  const isConfirmed = maxHeldBytes >= MIN_CONFIRMED_LIMIT
+  if (isConfirmed && beginnings.length <= MAX_FINGERPRINTS) {
     for (const fingerprints of chooseFingerprints(beginnings)) {
       const cost =
         COST_OF_FINGERPRINTS[fingerprints.offsets.length] +
@@ -74,7 +84,7 @@ export function buildPrefilter({ program, ruleCount, nullable, regions }: Beginn
       offer(cost, () => fingerprintPrefilter(beginnings, fingerprints, firstBytes))
     }
   }
-  if (best.cost > GOOD_COST) {
+  if (isConfirmed && best.cost > GOOD_COST) {
     const shifts = buildShifts(beginnings)
     if (shifts !== undefined) {
       offer(COST_OF_SHIFT / shifts.meanShift + shifts.stopping * COST_OF_STOP, () =>

@@ -283,7 +283,7 @@ export class Tokenizer {
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
     this.isPlain = automaton.isPlain && !options.nginx && options.maxHeldBytes >= MIN_SHAPED_LIMIT
     this.rowStride = (ROW_HEADER_WORDS + automaton.classCount) * 4
-    this.prefilter = buildPrefilter(automaton)
+    this.prefilter = buildPrefilter(automaton, options.maxHeldBytes)
     this.setUp()
     this.literals = this.isPlain && this.prefilter.kind !== 'none' ? this.placeLiterals() : 0
   }
