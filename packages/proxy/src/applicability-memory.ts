@@ -40,6 +40,12 @@ export function resourceVersion(
   return { resource: `${authority ?? ''} ${path} ${active.join('')} ${type}`, validator }
 }
 
+/**
+ * Sets of rules that resources are narrowed to, per route: the engine works out a part of its tables for each set anew,
+ * which costs more than it saves where every page has its own. Beyond, a set is only left out whole.
+ */
+export const MAX_RECALLED_SETS = 64
+
 /** Resources with longer names or validators are not remembered. Unit: characters. */
 export const MAX_RESOURCE_CHARS = 1_024
 
@@ -53,6 +59,7 @@ export class ApplicabilityMemory {
   readonly #maxResources: number
   /** In the order of use, the least recently used first. */
   readonly #entries = new Map<string, Entry>()
+  readonly #sets = new Set<string>()
 
   /** With 0 nothing is remembered. */
   constructor(maxResources: number) {
@@ -63,14 +70,23 @@ export class ApplicabilityMemory {
     return this.#entries.size
   }
 
-  /** Of the active rules those that may find something. Another version of the resource forgets the one before. */
+  /** Of the active rules those that may find something, or all of them. Another version of the resource forgets the one before. */
   recall({ resource, validator }: ResourceVersion, active: Uint8Array): Uint8Array {
     const entry = this.#entries.get(resource)
     if (entry === undefined) return active
     this.#entries.delete(resource)
     if (entry.validator !== validator) return active
     this.#entries.set(resource, entry)
-    return active.map((isActive, rule) => (entry.idle[rule] === 0 ? isActive : 0))
+    const left = active.map((isActive, rule) => (entry.idle[rule] === 0 ? isActive : 0))
+    return !left.includes(1) || this.#mayNarrow(left) ? left : active
+  }
+
+  #mayNarrow(left: Uint8Array): boolean {
+    const key = left.join('')
+    if (this.#sets.has(key)) return true
+    if (this.#sets.size >= MAX_RECALLED_SETS) return false
+    this.#sets.add(key)
+    return true
   }
 
   /**

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import { answering, chunkedResponse, plainResponse } from '@prexy/testing/raw-origin'
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { ApplicabilityMemory, MAX_RESOURCE_CHARS } from '../src/applicability-memory.ts'
+import { ApplicabilityMemory, MAX_RECALLED_SETS, MAX_RESOURCE_CHARS } from '../src/applicability-memory.ts'
 import { setUp } from './harness.ts'
 
 const bits = (text: string): Uint8Array => Uint8Array.from(text, Number)
@@ -34,6 +34,20 @@ describe('what found nothing', () => {
     memory.remember(version('a'), bits('11'), [0, 2])
     memory.remember(version('a'), bits('11'), [1, 2])
     expect(memory.size).toBe(0)
+  })
+
+  it('narrows rules to so many sets and no more, but leaves all out wherever none found anything', () => {
+    const memory = new ApplicabilityMemory(1_000)
+    const all = new Uint8Array(100).fill(1)
+    const sets = Array.from({ length: 100 }, (_, found) => all.map((_one, rule) => (rule === found ? 1 : 0)))
+    for (const [page, hits] of sets.entries()) memory.remember(version(`${page}`), all, hits)
+    memory.remember(version('none'), all, new Uint8Array(100))
+    for (let round = 0; round < 2; round++) {
+      const narrowed = sets.filter((set, page) => memory.recall(version(`${page}`), all).join() === set.join())
+      expect(narrowed).toEqual(sets.slice(0, MAX_RECALLED_SETS))
+      expect(memory.recall(version('99'), all)).toBe(all)
+      expect(memory.recall(version('none'), all)).toEqual(new Uint8Array(100))
+    }
   })
 
   it('is bounded: the least recently used goes, and long names are not kept', () => {
