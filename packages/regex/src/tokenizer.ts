@@ -290,8 +290,8 @@ export class Tokenizer {
 
   private placeLiterals(): number {
     const { automaton, rules } = this
-    // Reading a literal holds its bytes and never more than two matches.
-    const table = buildLiterals(automaton.program, rules.length, this.options.maxHeldBytes - 2)
+    // Reading a literal holds its bytes, and matches pending in it, of four bytes or more.
+    const table = buildLiterals(automaton.program, rules.length, Math.floor((this.options.maxHeldBytes * 3) / 4))
     if (table === undefined) return 0
     const at = this.allocate(4 + (4 << table.hashBits))
     this.words[at / 4] = 32 - table.hashBits
@@ -1187,24 +1187,28 @@ export class TokenStream {
         look: flags & MATCH_LOOK_MASK,
         start: this.origin + start,
       })
-    words[words[HITS] / 4 + rule]++
-    words[EMITTED] = end
-    words[EDGE_HEAD]++
-    return this.put(replacement)
+    return this.put(replacement, end, rule)
   }
 
-  /** Appends to the output, or hands long texts on as they are. */
-  private put(text: Uint8Array): boolean {
+  /**
+   * Appends what comes of the body up to a position, or hands a long text on as it is; `rule` is -1 but for a
+   * replacement. When the sink asks for a pause before, nothing has happened, and the text is asked for again.
+   */
+  private put(text: Uint8Array, upTo: number, rule: number): boolean {
     const { tokenizer } = this
-    let ready = true
+    let fitting = text
     if (text.length > OUT_BYTES - tokenizer.words[OUT_LENGTH]) {
       // The text may lie in the kernel's memory, which the sink may use before it returns.
-      const kept = text.slice()
-      ready = this.handOut()
-      if (kept.length > OUT_BYTES / 2) return this.emit(kept) && ready
-      return this.append(kept) && ready
+      fitting = text.slice()
+      if (!this.handOut()) return false
     }
-    return this.append(text)
+    const { words } = tokenizer
+    words[EMITTED] = upTo
+    if (rule >= 0) {
+      words[words[HITS] / 4 + rule]++
+      words[EDGE_HEAD]++
+    }
+    return fitting !== text && text.length > OUT_BYTES / 2 ? this.emit(fitting) : this.append(fitting)
   }
 
   private append(text: Uint8Array): boolean {
@@ -1216,10 +1220,8 @@ export class TokenStream {
 
   private copySegment(): boolean {
     const { words } = this.tokenizer
-    const from = words[EMITTED]
     const upTo = words[DETAIL]
-    words[EMITTED] = upTo
-    return this.put(this.textOf(from, upTo))
+    return this.put(this.textOf(words[EMITTED], upTo), upTo, -1)
   }
 
   /** Text of the body between two positions, out of the window or kept segments; borrowed. */
