@@ -140,7 +140,7 @@ const addressRange = z.string().superRefine((text, context) => {
 
 /** Fields that mean something to HTTP itself, or are made by us anyway. */
 const TAKEN_FIELDS =
-  /^(?:host|via|te|trailer|upgrade|connection|keep-alive|content-.*|transfer-encoding|cookie|authorization|forwarded|x-forwarded-.*|x-real-ip|range|if-.*|expect|accept.*|max-forwards|proxy-.*)$/i
+  /^(?:host|via|te|trailer|upgrade|connection|keep-alive|content-.*|transfer-encoding|cookie|authorization|set-cookie2?|sec-.*|date|origin|referer|user-agent|server|location|etag|last-modified|vary|cache-control|age|forwarded|x-forwarded-.*|x-real-ip|range|if-.*|expect|accept.*|max-forwards|proxy-.*)$/i
 
 const requestIdField = z.string().superRefine((name, context) => {
   if (/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/.test(name) && !TAKEN_FIELDS.test(name)) return
