@@ -10,6 +10,8 @@ export const MAX_BEGINNING_BYTES = 16
 const MAX_RULE_BEGINNINGS = 64
 const MAX_SPLIT_BYTES = 4
 const MAX_UNITED_BYTES = 8
+/** A beginning that has so many bytes ends where a wide set comes. */
+const TELLING_BYTES = 6
 /** Instructions that one step follows; a rule that can be at more places at once says no more. */
 const MAX_PLACES = 1_024
 
@@ -55,8 +57,13 @@ interface Reached {
   readonly ends: boolean
 }
 
-/** The beginnings of one rule, which must not match the empty string. None when it matches nothing at all. */
-export function beginningsOf(program: Program, rule: number): Beginning[] {
+/** The beginnings of each rule of a program in which none matches the empty string. */
+export function beginningsByRule(program: Program, ruleCount: number): Beginning[][] {
+  return Array.from({ length: ruleCount }, (_, rule) => beginningsOf(program, rule))
+}
+
+/** None when the rule matches nothing at all. */
+function beginningsOf(program: Program, rule: number): Beginning[] {
   const found: Beginning[] = []
   const literal: ByteSet[] = []
   let at = program.starts[rule]
@@ -91,13 +98,13 @@ export function beginningsOf(program: Program, rule: number): Beginning[] {
       }
       const ways = waysOn(program, path.places, sets)
       const splits = depth <= MAX_SPLIT_BYTES && ways.length + next.length + found.length <= MAX_RULE_BEGINNINGS
-      const chosen = splits || ways.length <= 1 ? ways : unite(ways)
-      // What is so wide tells little, but for the first byte, which every beginning has.
-      const isWide = chosen.length < ways.length && chosen[0].set.bytes.length > MAX_UNITED_BYTES
-      if (isWide && path.sets.length > 0) {
+      // What is wide tells little; but every beginning has a first byte.
+      const isWide = ways.some(({ set }) => set.bytes.length > MAX_UNITED_BYTES)
+      if (isWide && (path.sets.length >= TELLING_BYTES || (!splits && path.sets.length > 0))) {
         found.push(path.sets)
         continue
       }
+      const chosen = splits || ways.length <= 1 ? ways : unite(ways)
       for (const { set, targets } of chosen) {
         if (chosen.length === 1) path.sets.push(set)
         const own = chosen.length === 1 ? path.sets : [...path.sets, set]

@@ -2,7 +2,7 @@
  * Literals by their first four bytes, for the kernel: where no thread is live and only literals can begin, it compares
  * them with the text instead of stepping through states (`takeLiteral` in kernel/index.ts).
  */
-import { beginningsOf, literalOf } from './beginnings.ts'
+import { type Beginning, literalOf } from './beginnings.ts'
 import { forEachText, HEAD_BYTES, hashOf } from './prefilter.ts'
 import type { Program } from './program.ts'
 
@@ -21,7 +21,12 @@ export interface LiteralTable {
  * Undefined when no rule is a literal, or another rule's matches begin in too many ways to be told by four bytes.
  * `maxBytes`: longer literals are left to the automaton, which counts what is held for them.
  */
-export function buildLiterals(program: Program, ruleCount: number, maxBytes: number): LiteralTable | undefined {
+export function buildLiterals(
+  program: Program,
+  beginnings: readonly (readonly Beginning[])[],
+  maxBytes: number,
+): LiteralTable | undefined {
+  const ruleCount = beginnings.length
   const texts = new Map<number, Uint8Array>()
   const hashBits = Math.min(MAX_HASH_BITS, Math.max(MIN_HASH_BITS, Math.ceil(Math.log2(ruleCount * 8))))
   const rules = new Map<number, number[] | undefined>()
@@ -35,7 +40,7 @@ export function buildLiterals(program: Program, ruleCount: number, maxBytes: num
       rules.get(hash)?.push(rule)
       continue
     }
-    for (const beginning of beginningsOf(program, rule)) {
+    for (const beginning of beginnings[rule]) {
       if (beginning.length < HEAD_BYTES) return undefined
       if (!forEachText(beginning, 0, HEAD_BYTES, (head) => rules.set(hashOf(head, hashBits), undefined)))
         return undefined

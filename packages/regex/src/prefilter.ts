@@ -11,9 +11,8 @@
  * `shifts`: for dozens to thousands of beginnings. A window as long as the shortest of them moves over the text; the last few
  * bytes in it say how far it may move on (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994).
  */
-import { type Beginning, type ByteSet, beginningsOf, byteSet, MAX_BEGINNING_BYTES } from './beginnings.ts'
+import { type Beginning, type ByteSet, byteSet, MAX_BEGINNING_BYTES } from './beginnings.ts'
 import { asciiLowerCase, type Region } from './context.ts'
-import type { Program } from './program.ts'
 
 export type PrefilterKind = 'none' | 'bytes' | 'fingerprints' | 'shifts'
 
@@ -27,10 +26,8 @@ export interface Prefilter {
   readonly block: Uint8Array
 }
 
-/** What a prefilter has to know of an automaton. */
-export interface Beginnings {
-  readonly program: Program
-  readonly ruleCount: number
+/** What a prefilter has to know beside the beginnings of rules. */
+export interface BeginningConditions {
   readonly nullable: boolean
   readonly regions: readonly Region[]
 }
@@ -57,15 +54,14 @@ const BUCKETS = 8
  * can then be an overflow, and where it is looked for as a whole depends on where the body is cut.
  */
 export function buildPrefilter(
-  { program, ruleCount, nullable, regions }: Beginnings,
+  ofRules: readonly (readonly Beginning[])[],
+  { nullable, regions }: BeginningConditions,
   maxHeldBytes: number = Infinity,
 ): Prefilter {
   const firstBytes = new Uint8Array(256)
   if (nullable) return { kind: 'none', reason: 'a rule can match the empty string', firstBytes, block: NO_BLOCK }
   const beginnings: Beginning[] = regions.flatMap(({ open, close }) => [open, close].map(markerBeginning))
-  for (let rule = 0; rule < ruleCount; rule++) {
-    for (const beginning of beginningsOf(program, rule)) beginnings.push(beginning)
-  }
+  for (const own of ofRules) for (const beginning of own) beginnings.push(beginning)
   for (const [first] of beginnings) for (const byte of first.bytes) firstBytes[byte] = 1
   const first = byteSet(Array.from(firstBytes.keys()).filter((byte) => firstBytes[byte] === 1))
   const stopping = weightOf(first)

@@ -28,7 +28,7 @@ import {
 } from './automaton.ts'
 import type { FixedGroup } from './fixed-groups.ts'
 import { KERNEL_WASM } from './kernel.generated.ts'
-import { byteSet } from './beginnings.ts'
+import { type Beginning, beginningsByRule, byteSet } from './beginnings.ts'
 import { buildLiterals } from './literals.ts'
 import type { Instruction } from './program.ts'
 import { buildPrefilter, byteSetBlock, type Prefilter, weightOf } from './prefilter.ts'
@@ -283,15 +283,16 @@ export class Tokenizer {
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
     this.isPlain = automaton.isPlain && !options.nginx && options.maxHeldBytes >= MIN_SHAPED_LIMIT
     this.rowStride = (ROW_HEADER_WORDS + automaton.classCount) * 4
-    this.prefilter = buildPrefilter(automaton, options.maxHeldBytes)
+    const beginnings = automaton.nullable ? [] : beginningsByRule(automaton.program, rules.length)
+    this.prefilter = buildPrefilter(beginnings, automaton, options.maxHeldBytes)
     this.setUp()
-    this.literals = this.isPlain && this.prefilter.kind !== 'none' ? this.placeLiterals() : 0
+    this.literals = this.isPlain && this.prefilter.kind !== 'none' ? this.placeLiterals(beginnings) : 0
   }
 
-  private placeLiterals(): number {
+  private placeLiterals(beginnings: readonly (readonly Beginning[])[]): number {
     const { automaton, rules } = this
     // Reading a literal holds its bytes, and matches pending in it, of four bytes or more.
-    const table = buildLiterals(automaton.program, rules.length, Math.floor((this.options.maxHeldBytes * 3) / 4))
+    const table = buildLiterals(automaton.program, beginnings, Math.floor((this.options.maxHeldBytes * 3) / 4))
     if (table === undefined) return 0
     const at = this.allocate(4 + (4 << table.hashBits))
     this.words[at / 4] = 32 - table.hashBits

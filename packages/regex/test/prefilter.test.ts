@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Automaton } from '../src/automaton.ts'
+import { beginningsByRule } from '../src/beginnings.ts'
 import { parsePattern } from '../src/parse.ts'
 import { buildPrefilter } from '../src/prefilter.ts'
 
@@ -14,7 +15,8 @@ function prefilterOf(patterns: readonly string[], flags: Partial<typeof FLAGS> =
     usesGroups: false,
     max: Infinity,
   }))
-  return buildPrefilter(new Automaton(rules, { priority: 'first', firedKeepsToken: false }))
+  const automaton = new Automaton(rules, { priority: 'first', firedKeepsToken: false })
+  return buildPrefilter(automaton.nullable ? [] : beginningsByRule(automaton.program, rules.length), automaton)
 }
 
 const words = (count: number): string[] =>
