@@ -112,7 +112,10 @@ function compile(root: Node, groupCount: number): Program {
     }
   }
 
-  /** `x{n}` is n copies; `x{n,}` ends in `x+`; `x*` is `(?:x+)?`; `x{n,m}` ends in `(?:x(?:x)?)?`. */
+  /**
+   * `x{n}` is n copies; `x{n,}` ends in `x+`; `x*` begins at its loop, or is `(?:x+)?` when x can be empty; `x{n,m}` ends in
+   * `(?:x(?:x)?)?`.
+   */
   const emitRepeat = (node: Extract<Node, { kind: 'repeat' }>, next: number): number => {
     let entry = next
     let copies = node.min
@@ -121,7 +124,8 @@ function compile(root: Node, groupCount: number): Program {
       add({ op: 'accept' })
       const body = emit(node.node, again)
       instructions[again] = { op: 'split', first: node.greedy ? body : next, second: node.greedy ? next : body }
-      entry = node.min === 0 ? addSplit(node.greedy, body, next) : body
+      entry = body
+      if (node.min === 0) entry = matchesEmpty(node.node) ? addSplit(node.greedy, body, next) : again
       copies = Math.max(0, node.min - 1)
     } else {
       for (let optional = node.min; optional < node.max; optional += 1) {
@@ -135,6 +139,25 @@ function compile(root: Node, groupCount: number): Program {
   const accept = add({ op: 'accept' })
   const entry = emit(root, accept)
   return { instructions, entry, slotCount: 2 * (groupCount + 1) }
+}
+
+/** Whether some match of a node is empty, assertions taken as passed. */
+function matchesEmpty(node: Node): boolean {
+  switch (node.kind) {
+    case 'class':
+      return false
+    case 'empty':
+    case 'assert':
+      return true
+    case 'concat':
+      return node.nodes.every(matchesEmpty)
+    case 'alternate':
+      return node.nodes.some(matchesEmpty)
+    case 'capture':
+      return matchesEmpty(node.node)
+    case 'repeat':
+      return node.min === 0 || matchesEmpty(node.node)
+  }
 }
 
 /** One step of a body: a character, or a byte that is part of none (`codePoint` is then -1 and no class holds it). */
