@@ -41,7 +41,14 @@ import {
   NEWLINE,
   type Region,
 } from './context.ts'
-import { compileProgram, type Instruction, type Program, type RuleSource } from './program.ts'
+import {
+  compileProgram,
+  type Instruction,
+  type Program,
+  rangesByTarget,
+  type RuleSource,
+  takesOneByte,
+} from './program.ts'
 
 /** What comes next, as far as assertions can tell: a byte kind, `LOOK_END`, or not known yet. */
 export const LOOK_UNKNOWN = 0
@@ -1112,7 +1119,7 @@ export class Automaton {
     const instruction = this.program.instructions[this.threadPc[thread]]
     if (this.threadMode[thread] === MODE_NORMAL && instruction.op === 'bytes') {
       const { arcs } = instruction
-      if (arcs.length === 3 && arcs[0] === arcs[1]) return this.singleSymbols[this.classOf[arcs[0]]]
+      if (takesOneByte(arcs)) return this.singleSymbols[this.classOf[arcs[0]]]
     }
     return this.allSymbols.filter((symbol) => this.consumesSymbol(thread, symbol))
   }
@@ -1524,18 +1531,11 @@ function byteClasses(
     if (instruction.op === 'hostEnd') hostEnd = true
     if (instruction.op !== 'bytes') continue
     const { arcs } = instruction
-    if (arcs.length === 3) {
-      if (arcs[0] === arcs[1]) alone[arcs[0]] = 1
-      else sets.set(`${arcs[0]} ${arcs[1]}`, [arcs[0], arcs[1]])
+    if (takesOneByte(arcs)) {
+      alone[arcs[0]] = 1
       continue
     }
-    const byTarget = new Map<number, number[]>()
-    for (let i = 0; i < arcs.length; i += 3) {
-      const ranges = byTarget.get(arcs[i + 2]) ?? []
-      ranges.push(arcs[i], arcs[i + 1])
-      byTarget.set(arcs[i + 2], ranges)
-    }
-    for (const ranges of byTarget.values()) sets.set(ranges.join(' '), ranges)
+    for (const ranges of rangesByTarget(arcs).values()) sets.set(ranges.join(' '), ranges)
   }
   const classOf = new Uint8Array(256)
   let count = 1

@@ -2,7 +2,7 @@
  * What a match can begin with: for every rule, a few sequences of byte sets, one of which every match of it passes
  * through. Assertions are taken as passed, so a beginning may promise too much, never too little.
  */
-import type { Instruction, Program } from './program.ts'
+import { type Program, rangesByTarget, takesOneByte } from './program.ts'
 
 /** Bytes of a beginning that are looked at. */
 export const MAX_BEGINNING_BYTES = 16
@@ -116,10 +116,6 @@ function beginningsOf(program: Program, rule: number): Beginning[] {
   return found
 }
 
-function takesOneByte(arcs: readonly number[]): boolean {
-  return arcs.length === 3 && arcs[0] === arcs[1]
-}
-
 /** The bytes of a rule that matches nothing but these, undefined for any other rule. */
 export function literalOf(program: Program, rule: number): Uint8Array | undefined {
   const bytes: number[] = []
@@ -142,7 +138,9 @@ interface Way {
 function waysOn(program: Program, places: readonly number[], sets: Map<string, ByteSet>): Way[] {
   const ways = new Map<string, { ranges: readonly number[]; targets: number[] }>()
   for (const place of places) {
-    for (const [target, ranges] of rangesByTarget(program.instructions[place])) {
+    const instruction = program.instructions[place]
+    if (instruction.op !== 'bytes') continue
+    for (const [target, ranges] of rangesByTarget(instruction.arcs)) {
       const key = ranges.join()
       const way = ways.get(key)
       if (way === undefined) ways.set(key, { ranges, targets: [target] })
@@ -157,18 +155,6 @@ function waysOn(program: Program, places: readonly number[], sets: Map<string, B
     }
     return { set, targets }
   })
-}
-
-function rangesByTarget(instruction: Instruction): Map<number, number[]> {
-  const byTarget = new Map<number, number[]>()
-  if (instruction.op !== 'bytes') return byTarget
-  const { arcs } = instruction
-  for (let i = 0; i < arcs.length; i += 3) {
-    const ranges = byTarget.get(arcs[i + 2]) ?? []
-    ranges.push(arcs[i], arcs[i + 1])
-    byTarget.set(arcs[i + 2], ranges)
-  }
-  return byTarget
 }
 
 function* bytesIn(ranges: readonly number[]): Generator<number> {

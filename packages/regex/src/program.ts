@@ -39,6 +39,22 @@ export type Instruction =
   | { readonly op: 'hostEnd'; readonly rule: number }
   | { readonly op: 'match'; readonly rule: number }
 
+/** The byte ranges of arcs, `[low, high, ...]`, by where they go. */
+export function rangesByTarget(arcs: readonly number[]): Map<number, number[]> {
+  const byTarget = new Map<number, number[]>()
+  for (let i = 0; i < arcs.length; i += 3) {
+    const ranges = byTarget.get(arcs[i + 2]) ?? []
+    ranges.push(arcs[i], arcs[i + 1])
+    byTarget.set(arcs[i + 2], ranges)
+  }
+  return byTarget
+}
+
+/** Whether arcs are one, for a single byte: a piece of a literal. */
+export function takesOneByte(arcs: readonly number[]): boolean {
+  return arcs.length === 3 && arcs[0] === arcs[1]
+}
+
 export interface Program {
   readonly instructions: readonly Instruction[]
   /** Entry instruction per rule. */

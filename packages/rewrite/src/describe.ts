@@ -1,7 +1,7 @@
 /** What `prexy debug pattern` says: what rules were compiled to, and why a body will cost what it costs. */
 import type { CodePointRanges, Node } from '@prexy/regex/ast'
 import type { Automaton, State } from '@prexy/regex/automaton'
-import { compileProgram, type Instruction, type ProgramNode } from '@prexy/regex/program'
+import { compileProgram, type Instruction, type ProgramNode, rangesByTarget } from '@prexy/regex/program'
 import { MAX_TABLE_BYTES, Tokenizer } from '@prexy/regex/tokenizer'
 import { findUnbounded } from '@prexy/regex/unbounded'
 import type { RuleSet } from './rewriter.ts'
@@ -144,13 +144,7 @@ function hex(value: number, digits: number): string {
 function instructionText(instruction: Instruction): string {
   switch (instruction.op) {
     case 'bytes': {
-      const byTarget = new Map<number, number[]>()
-      for (let i = 0; i < instruction.arcs.length; i += 3) {
-        const ranges = byTarget.get(instruction.arcs[i + 2]) ?? []
-        ranges.push(instruction.arcs[i], instruction.arcs[i + 1])
-        byTarget.set(instruction.arcs[i + 2], ranges)
-      }
-      const arcs = [...byTarget].map(([target, ranges]) => `${classText(ranges)} -> ${target}`)
+      const arcs = [...rangesByTarget(instruction.arcs)].map(([target, ranges]) => `${classText(ranges)} -> ${target}`)
       return arcs.length === 0 ? 'no byte' : `byte ${arcs.join(', ')}`
     }
     case 'split':
