@@ -58,33 +58,35 @@ export function buildPrefilter(
   { nullable, regions }: BeginningConditions,
   maxHeldBytes: number = Infinity,
 ): Prefilter {
-  const firstBytes = new Uint8Array(256)
-  if (nullable) return { kind: 'none', reason: 'a rule can match the empty string', firstBytes, block: NO_BLOCK }
+  if (nullable) return noPrefilter(byteSet([]), 'a rule can match the empty string')
   const beginnings: Beginning[] = regions.flatMap(({ open, close }) => [open, close].map(markerBeginning))
   for (const own of ofRules) for (const beginning of own) beginnings.push(beginning)
-  for (const [first] of beginnings) for (const byte of first.bytes) firstBytes[byte] = 1
-  const first = byteSet(Array.from(firstBytes.keys()).filter((byte) => firstBytes[byte] === 1))
-  const stopping = weightOf(first)
-  let best = { cost: COST_OF_AUTOMATON, make: (): Prefilter => noPrefilter(first, firstBytes) }
+  const firstBytes = new Set<number>()
+  for (const [set] of beginnings) for (const byte of set.bytes) firstBytes.add(byte)
+  const first = byteSet(firstBytes)
+  const count = first.bytes.length
+  let best = {
+    cost: COST_OF_AUTOMATON,
+    make: (): Prefilter => noPrefilter(first, `a match can begin with ${count} different bytes`),
+  }
   const offer = (cost: number, make: () => Prefilter): void => {
     if (cost < best.cost) best = { cost, make }
   }
-  offer(COST_OF_BYTES + stopping * COST_OF_STOP, () => bytesPrefilter(first, firstBytes))
+  offer(COST_OF_BYTES + weightOf(first) * COST_OF_STOP, () => bytesPrefilter(first))
   const isConfirmed = maxHeldBytes >= MIN_CONFIRMED_LIMIT
   if (isConfirmed && beginnings.length <= MAX_FINGERPRINTS) {
+    const stopping = stoppingOf(beginnings)
     for (const fingerprints of chooseFingerprints(beginnings)) {
       const cost =
-        COST_OF_FINGERPRINTS[fingerprints.offsets.length] +
-        fingerprints.hitting * COST_OF_HIT +
-        stoppingOf(beginnings) * COST_OF_STOP
-      offer(cost, () => fingerprintPrefilter(beginnings, fingerprints, firstBytes))
+        COST_OF_FINGERPRINTS[fingerprints.offsets.length] + fingerprints.hitting * COST_OF_HIT + stopping * COST_OF_STOP
+      offer(cost, () => fingerprintPrefilter(beginnings, fingerprints, first))
     }
   }
   if (isConfirmed && best.cost > GOOD_COST) {
     const shifts = buildShifts(beginnings)
     if (shifts !== undefined) {
       offer(COST_OF_SHIFT / shifts.meanShift + shifts.stopping * COST_OF_STOP, () =>
-        shiftPrefilter(beginnings, shifts, firstBytes),
+        shiftPrefilter(beginnings, shifts, first),
       )
     }
   }
@@ -113,14 +115,13 @@ function newBlock(kind: number, firstBytes: Uint8Array, tableBytes: number): { b
   return { block, words }
 }
 
-function noPrefilter(first: ByteSet, firstBytes: Uint8Array): Prefilter {
-  const reason = `a match can begin with ${first.bytes.length} different bytes`
-  return { kind: 'none', reason, firstBytes, block: NO_BLOCK }
+function noPrefilter({ flags }: ByteSet, reason: string): Prefilter {
+  return { kind: 'none', reason, firstBytes: flags, block: NO_BLOCK }
 }
 
-function bytesPrefilter(first: ByteSet, firstBytes: Uint8Array): Prefilter {
+function bytesPrefilter(first: ByteSet): Prefilter {
   const reason = `a match begins with one of ${first.bytes.length} bytes`
-  return { kind: 'bytes', reason, firstBytes, block: byteSetBlock(first) }
+  return { kind: 'bytes', reason, firstBytes: first.flags, block: byteSetBlock(first) }
 }
 
 /**
@@ -245,7 +246,7 @@ function nibbleWeight({ low, high }: Nibbles): number {
 function fingerprintPrefilter(
   beginnings: readonly Beginning[],
   { offsets, buckets }: Fingerprints,
-  firstBytes: Uint8Array,
+  { flags: firstBytes }: ByteSet,
 ): Prefilter {
   const { block, words } = newBlock(2, firstBytes, ENTRIES_AT - TABLES_AT + beginnings.length * 2 * MAX_BEGINNING_BYTES)
   words.setInt32(4, 16 + MAX_BEGINNING_BYTES, true)
@@ -378,7 +379,7 @@ function sampleShifts(shifts: Uint8Array, gram: number, tableBits: number): { me
   return { meanShift: sum / grams, zeros: zeros / grams }
 }
 
-function shiftPrefilter(beginnings: readonly Beginning[], shifts: Shifts, firstBytes: Uint8Array): Prefilter {
+function shiftPrefilter(beginnings: readonly Beginning[], shifts: Shifts, { flags: firstBytes }: ByteSet): Prefilter {
   const { window, gram, tableBits, table, heads } = shifts
   const { block, words } = newBlock(3, firstBytes, heads.length + table.length)
   words.setInt32(4, window, true)

@@ -540,9 +540,7 @@ export class Tokenizer {
       ]
       for (const [word, value] of placed) this.words[word] = value
       this.words[SIM_STEP] = MAX_SIMULATED_STEPS
-      // Every instruction stands in as many lists as it takes byte classes.
-      const most = instructions.length * this.automaton.classCount
-      this.simulatedStarts = this.allocate(Math.min(most, countStarts(this.automaton)) * 4)
+      this.simulatedStarts = this.allocate(countStarts(this.automaton) * 4)
     }
     if (this.words[SIM_STEP] >= MAX_SIMULATED_STEPS) {
       const visited = this.words[SIM_VISITED] / 4
