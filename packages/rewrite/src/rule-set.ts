@@ -186,15 +186,10 @@ type Compiled = Omit<CompiledRule, 'region'>
 
 function compileRule(rule: Rule, settings: Settings, report: Report): CompiledRule | undefined {
   const compiled = compileKind(rule, settings, report)
-  if (compiled === undefined || rule.between === undefined) return compiled && { ...compiled, region: undefined }
-  if (
-    !checkEncoding(
-      rule.between.map((marker) => ['between', marker]),
-      settings.mode,
-      report,
-    )
-  )
-    return undefined
+  if (compiled === undefined) return undefined
+  if (rule.between === undefined) return { ...compiled, region: undefined }
+  const markers = rule.between.map((marker): [string, string] => ['between', marker])
+  if (!checkEncoding(markers, settings.mode, report)) return undefined
   const [open, close] = rule.between.map((marker) => encodeText(marker, settings.mode))
   return { ...compiled, region: { open, close } }
 }
