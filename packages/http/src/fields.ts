@@ -119,10 +119,9 @@ export function withoutFields(fields: FieldList, names: NameSet): string[] {
   return kept
 }
 
-/** RFC 9110 §7.6.1 and §11.7, framing, and the h2c upgrade's settings (smuggling). */
-const HOP_BY_HOP_NAMES: readonly string[] = [
+/** Fields that speak of one connection: RFC 9110 §7.6.1 and §11.7, and the h2c upgrade's settings (smuggling). */
+export const CONNECTION_NAMES: readonly string[] = [
   'connection',
-  'content-length',
   'http2-settings',
   'keep-alive',
   'proxy-authenticate',
@@ -130,10 +129,11 @@ const HOP_BY_HOP_NAMES: readonly string[] = [
   'proxy-authorization',
   'proxy-connection',
   'te',
-  'trailer',
-  'transfer-encoding',
   'upgrade',
 ]
+/** Fields that say where a message ends, and what follows its body. */
+export const FRAMING_NAMES: readonly string[] = ['content-length', 'trailer', 'transfer-encoding']
+const HOP_BY_HOP_NAMES: readonly string[] = [...CONNECTION_NAMES, ...FRAMING_NAMES]
 const HOP_BY_HOP: NameSet = nameSet(HOP_BY_HOP_NAMES)
 
 /**

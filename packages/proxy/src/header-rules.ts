@@ -18,6 +18,8 @@ import {
   rulesForType,
 } from '@prexy/http/conditions'
 import {
+  CONNECTION_NAMES,
+  FRAMING_NAMES,
   type FieldList,
   fieldValue,
   isFieldValue,
@@ -215,18 +217,8 @@ function octets(text: string): string {
   return Buffer.from(text).toString('latin1')
 }
 
-const OF_THE_CONNECTION = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authentication-info',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'upgrade',
-])
-const OF_THE_FRAMING = new Set(['content-length', 'trailer', 'transfer-encoding'])
+const OF_THE_CONNECTION = new Set(CONNECTION_NAMES)
+const OF_THE_FRAMING = new Set(FRAMING_NAMES)
 
 /** Why a rule may not do that to a field; undefined if it may. */
 function refusalOf(
