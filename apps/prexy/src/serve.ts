@@ -1,7 +1,6 @@
 /** From a configuration to a running proxy, and back down again. */
 import { networkInterfaces } from 'node:os'
-import { stat } from 'node:fs/promises'
-import { type Config, configFromValue, loadConfig, type RouteConfig, type RuleList } from '@prexy/config/load'
+import { type Config, configFromValue, type RouteConfig } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import type { HeaderList } from '@prexy/config/header-list'
 import { formatProblem } from '@prexy/config/problem'
@@ -10,11 +9,11 @@ import type { RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { type AccessLog, createAccessLog } from './access-log.ts'
+import { type CompiledLists, loadConfiguration } from './config-load.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import type { LogFormat } from './program.ts'
-import { readText } from './read-text.ts'
 import type { RuleEntry } from './rule-options.ts'
-import { compileHeaderList, compileRuleEntries, compileRuleList } from './rule-source.ts'
+import { compileRuleEntries } from './rule-source.ts'
 import { stylesFor } from './terminal.ts'
 
 /** How long exchanges under way may go on after the first signal, unless the configuration says otherwise. */
@@ -45,27 +44,18 @@ export async function serveOrigin(
 
 /** `prexy serve`. Ends when a signal does it; the exit code. */
 export async function serveFile(file: string, listen: readonly string[], log: LogFormat | undefined): Promise<number> {
-  const text = await readText(file)
-  const loaded = loadConfig(text, file)
-  const lists = loaded.ruleLists.map((list) => ({ list, ...compileRuleList(loaded.source, list) }))
-  const headerLists = loaded.headerLists.map((list) => ({ list, ...compileHeaderList(loaded.source, list) }))
-  const problems = [...loaded.problems, ...[...lists, ...headerLists].flatMap((one) => one.problems)]
-  const errors = problems.filter((problem) => problem.severity === 'error')
-  if (loaded.value === undefined || errors.length > 0) {
+  const { config: loaded, compiled, problems, changedMs } = await loadConfiguration(file)
+  if (loaded === undefined) {
+    const errors = problems.filter((problem) => problem.severity === 'error')
     throw new CommandError(`the configuration has errors, nothing was started\n${errors.map(formatProblem).join('\n')}`)
   }
   for (const problem of problems) process.stderr.write(`${formatProblem(problem)}\n`)
   const overridden = configFromValue({ upstream: 'http://localhost', ...listenField(listen) })
   if (overridden.value === undefined) throw new CommandError(`--listen: ${overridden.problems[0].message}`)
   const config: Config = {
-    ...loaded.value,
+    ...loaded,
     ...(listen.length === 0 ? {} : { listen: overridden.value.listen }),
     ...(log === undefined ? {} : { log }),
-  }
-  const changedMs = file === '-' ? Date.now() : (await stat(file)).mtimeMs
-  const compiled: CompiledLists = {
-    setOf: (list) => lists.find((one) => one.list === list)?.set,
-    headersOf: (list) => headerLists.find((one) => one.list === list)?.rules,
   }
   return await runServer(config, compiled, changedMs)
 }
@@ -73,12 +63,6 @@ export async function serveFile(file: string, listen: readonly string[], log: Lo
 function listenField(listen: readonly string[]): { listen?: readonly (string | number)[] } {
   if (listen.length === 0) return {}
   return { listen: listen.map((address) => (/^\d+$/.test(address) ? Number(address) : address)) }
-}
-
-/** The compiled rules of each list of a configuration. */
-export interface CompiledLists {
-  readonly setOf: (list: RuleList) => RuleSet | undefined
-  readonly headersOf: (list: HeaderList) => HeaderRules | undefined
 }
 
 async function runServer(config: Config, compiled: CompiledLists, changedMs: number): Promise<number> {
