@@ -6,13 +6,8 @@
  * scanned at most once per event, tests and shared parts of conditions are evaluated at most once. What was worked out
  * for an event is stamped with its epoch, so that nothing is cleared between events.
  */
-import {
-  type CorrelationCounters,
-  type CorrelationLimits,
-  CorrelationState,
-  DEFAULT_CORRELATION_LIMITS,
-  type Outcome,
-} from './correlation.ts'
+import { type CorrelationLimits, DEFAULT_CORRELATION_LIMITS } from './correlation.ts'
+import { type CorrelationReport, Correlator, type Hit } from './correlator.ts'
 import {
   type FieldScalar,
   type FieldValue,
@@ -23,8 +18,6 @@ import {
   valuesOf,
 } from './event.ts'
 import type { Marks } from './literal-index.hot.ts'
-import { numberOf } from './numeric.ts'
-import type { RuleInfo } from './rule.ts'
 import type { Detector, RuleSet } from './rule-set.ts'
 import { compareTexts, valueTest } from './run-test.ts'
 
@@ -33,32 +26,12 @@ export const MAX_ROUTES = 1_000
 
 const LAST_EPOCH = 0x7fffffff
 
-/** A rule that matched. */
-export interface Hit {
-  readonly rule: RuleInfo
-  /** The event; for a correlation the one that completed it, undefined when it was the end of a window. */
-  readonly event: SigmaEvent | undefined
-  /** What a correlation saw; undefined for rules of single events. */
-  readonly correlation: CorrelationHit | undefined
-}
-
-export interface CorrelationHit extends Outcome {
-  /** Names of the group-by fields; their values are in `group`. */
-  readonly groupBy: readonly string[]
-}
-
 export interface MatcherCounters {
   events: number
   /** Conditions evaluated, after routing and witnesses. */
   evaluations: number
   /** Events that matched a correlated rule but had no time. */
   untimedEvents: number
-}
-
-/** What a correlation passes on. */
-interface Passed {
-  readonly hit: CorrelationHit
-  readonly time: number
 }
 
 interface Route {
@@ -103,7 +76,7 @@ export class Matcher {
   readonly #triedIn: Int32Array
   readonly #routes: Map<string, Route>
   #routeOfSources: WeakMap<readonly LogSource[], Route>
-  readonly #correlations: readonly CorrelationState[]
+  readonly #correlator: Correlator
   readonly #matched: number[]
   #epoch: number
   /** Counts events and closed windows, for correlations. */
@@ -144,9 +117,7 @@ export class Matcher {
     this.#triedIn = new Int32Array(detectors.length)
     this.#routes = new Map()
     this.#routeOfSources = new WeakMap()
-    this.#correlations = set.correlations.map(
-      ({ spec, groupFields }) => new CorrelationState(spec, groupFields.length, limits),
-    )
+    this.#correlator = new Correlator(set, limits)
     this.#matched = []
     this.#epoch = 0
     this.#serial = 0
@@ -154,8 +125,8 @@ export class Matcher {
   }
 
   /** What correlations had to leave out, and what they hold; in the order of `correlations` of the rule set. */
-  correlationCounters(): readonly (CorrelationCounters & { readonly groups: number; readonly entries: number })[] {
-    return this.#correlations.map((state) => ({ ...state.counters, ...state.size }))
+  correlationCounters(): readonly CorrelationReport[] {
+    return this.#correlator.report()
   }
 
   /**
@@ -163,10 +134,19 @@ export class Matcher {
    * call the matcher.
    */
   match(event: SigmaEvent, report: (hit: Hit) => void): void {
+    const serial = ++this.#serial
+    this.detect(event, (signal) => this.#correlator.give(signal, event, serial, report))
+    this.counters.untimedEvents = this.#correlator.untimedEvents
+  }
+
+  /**
+   * Only what the event says by itself, in the order of the rules: signals, as positions in `signals` of the rule set. What
+   * correlations make of them is a {@link Correlator}'s, perhaps in another thread and another order.
+   */
+  detect(event: SigmaEvent, give: (signal: number) => void): void {
     this.counters.events++
     this.#nextEpoch()
     this.#event = event
-    const serial = ++this.#serial
     const route = this.#routeFor(event.sources)
     const { allowed, always, fields } = route
     const marks = this.#marks
@@ -183,24 +163,18 @@ export class Matcher {
     }
     for (let index = 0; index < always.length; index++) this.#try(always[index])
     if (matched.length > 1) matched.sort((a, b) => a - b)
-    for (let index = 0; index < matched.length; index++) {
-      this.#give(this.#set.detectors[matched[index]].signal, event, undefined, serial, report)
-    }
+    for (let index = 0; index < matched.length; index++) give(this.#set.detectors[matched[index]].signal)
     this.#event = NO_EVENT
   }
 
   /** Reports the windows of correlations that are over at a time; for streams in which nothing happens for long. */
   advance(time: number, report: (hit: Hit) => void): void {
-    this.#correlations.forEach((state, index) => {
-      state.closeBefore(time - state.spec.spanMs, (outcome) => this.#closeWindow(index, outcome, report))
-    })
+    this.#correlator.advance(time, report)
   }
 
   /** The stream is over: reports what open windows of correlations have. */
   finish(report: (hit: Hit) => void): void {
-    this.#correlations.forEach((state, index) => {
-      state.closeBefore(Infinity, (outcome) => this.#closeWindow(index, outcome, report))
-    })
+    this.#correlator.finish(report)
   }
 
   #nextEpoch(): void {
@@ -351,90 +325,11 @@ export class Matcher {
     })
     return { allowed, always: Int32Array.from(always), fields: Int32Array.from(fields).sort() }
   }
-
-  /** A signal was given: reports its rule and passes it to the correlations that listen. */
-  #give(
-    id: number,
-    event: SigmaEvent | undefined,
-    from: Passed | undefined,
-    serial: number,
-    report: (hit: Hit) => void,
-  ): void {
-    const { info, listeners } = this.#set.signals[id]
-    if (info !== undefined) report({ rule: info, event, correlation: from?.hit })
-    for (const { correlation, member } of listeners) this.#correlate(correlation, member, event, from, serial, report)
-  }
-
-  #correlate(
-    index: number,
-    member: number,
-    event: SigmaEvent | undefined,
-    from: Passed | undefined,
-    serial: number,
-    report: (hit: Hit) => void,
-  ): void {
-    const { spec, signal, groupFields } = this.#set.correlations[index]
-    const state = this.#correlations[index]
-    const time = from?.time ?? event?.time
-    if (time === undefined || Number.isNaN(time)) {
-      this.counters.untimedEvents++
-      return
-    }
-    const read = (field: string): FieldValue | undefined => {
-      const at = from === undefined ? -1 : from.hit.groupBy.indexOf(field)
-      return at >= 0 ? from!.hit.group[at] : event?.get(field)
-    }
-    const group = textsOf(groupFields[member], read)
-    const counted = textsOf(spec.fields, read)
-    if (group === undefined || counted === undefined) {
-      state.counters.incompleteEvents++
-      return
-    }
-    let number = 0
-    if (needsNumber(spec.type)) {
-      const value = valuesOf(read(spec.fields[0]))
-        .map(numberOf)
-        .find((candidate) => candidate !== undefined)
-      if (value === undefined) {
-        state.counters.incompleteEvents++
-        return
-      }
-      number = value
-    }
-    const text = counted.length === 1 ? counted[0] : JSON.stringify(counted)
-    const item = { time, member, serial, text, number }
-    const outcome = state.add(group, item, (closed) => this.#closeWindow(index, closed, report))
-    if (outcome === undefined) return
-    this.#give(signal, event, { hit: { ...outcome, groupBy: spec.groupBy }, time }, serial, report)
-  }
-
-  #closeWindow(index: number, outcome: Outcome, report: (hit: Hit) => void): void {
-    const { spec, signal } = this.#set.correlations[index]
-    const passed = { hit: { ...outcome, groupBy: spec.groupBy }, time: outcome.to }
-    this.#give(signal, undefined, passed, ++this.#serial, report)
-  }
 }
 
 const ALL_SOURCES: readonly LogSource[] = []
 
 const NO_EVENT: SigmaEvent = { sources: [], time: undefined, get: () => undefined, text: () => '' }
-
-/** The text of each field, a list's elements in one, of views the first; undefined when one is absent or null. */
-function textsOf(fields: readonly string[], read: (field: string) => FieldValue | undefined): string[] | undefined {
-  const texts: string[] = []
-  for (const field of fields) {
-    const value = read(field)
-    const isViews = typeof value === 'object' && value !== null && 'wholes' in value
-    const values = (isViews ? value.values.slice(0, 1) : valuesOf(value)).map(textOf)
-    if (values.length === 0 || values.some((value) => value === undefined)) return undefined
-    texts.push(values.length === 1 ? values[0]! : JSON.stringify(values))
-  }
-  return texts
-}
-
-function needsNumber(type: string): boolean {
-  return ['value_sum', 'value_avg', 'value_percentile', 'value_min', 'value_max'].includes(type)
-}
 
 function flatten(nodes: RuleSet['nodes']): {
   ops: Uint8Array
