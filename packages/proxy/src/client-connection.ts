@@ -6,7 +6,8 @@ import type { WireFault } from '@prexy/http/wire-fault'
 import type { Connection, ConnectionHandler } from '@prexy/net/connection'
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, encodeAnswer } from './answer.ts'
-import { Exchange, type ExchangeClient, SERVED_METHODS } from './exchange.ts'
+import { Exchange, SERVED_METHODS } from './exchange.ts'
+import type { ExchangeClient, GivenAway } from './exchange-client.ts'
 import { OctetQueue } from './octet-queue.ts'
 import { ProxyError } from './proxy-error.ts'
 import { ResponseOutput } from './response-output.ts'
@@ -282,20 +283,28 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#wait('write', this.#runtime.timeouts.clientWriteMs)
   }
 
+  get unsentBytes(): number {
+    return this.connection.unsentBytes
+  }
+
+  awaitDrain(): boolean {
+    return this.connection.awaitDrain()
+  }
+
   answer(answer: Omit<AnswerInit, 'date'>): number {
     const octets = encodeAnswer({ ...answer, date: this.#runtime.date.now() })
     this.connection.write(octets)
     return octets.length
   }
 
-  giveAway(): readonly Uint8Array[] {
+  giveAway(): GivenAway {
     const early: Uint8Array[] = []
     for (let octets = this.#pending.take(); octets !== undefined; octets = this.#pending.take()) early.push(octets)
     this.#closing = true
     this.#wait('nothing', 0)
     this.#overrunTimer?.disarm()
     this.connection.resume()
-    return early
+    return { connection: this.connection, early }
   }
 
   breakOff(): void {

@@ -19,7 +19,7 @@ import {
   singleValue,
   removeField,
 } from '@prexy/http/fields'
-import { type ForwardingPeer, setForwardedFields, setRequestId } from '@prexy/http/forwarded'
+import { setForwardedFields, setRequestId } from '@prexy/http/forwarded'
 import { decide, type GateDecision } from '@prexy/http/gate'
 import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prexy/http/request-body'
@@ -27,17 +27,16 @@ import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
 import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
 import { announcedTrailers, changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
-import type { Connection } from '@prexy/net/connection'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { AnswerInit } from './answer.ts'
 import { type ResourceVersion, resourceVersion } from './applicability-memory.ts'
+import type { ExchangeClient, OutputFraming } from './exchange-client.ts'
 import { applyHeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat, wantsTrailers } from './request-edits.ts'
 import { RequestBody } from './request-body.ts'
 import { requestVariables } from './request-variables.ts'
-import type { OutputFraming, ResponseOutput } from './response-output.ts'
 import { dropLinkIntegrity, hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
 import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewrite-body.ts'
 import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
@@ -46,30 +45,6 @@ import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
 import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-pool.ts'
-
-/** The client's side of an exchange. */
-export interface ExchangeClient {
-  readonly connection: Connection
-  readonly connectionId: number
-  readonly output: ResponseOutput
-  readonly peer: ForwardingPeer
-  /** No request after the current one is served. */
-  readonly lastRequest: boolean
-  /** Sends an answer of our own; nothing of a response has been sent. Returns its size in octets. */
-  answer(answer: Omit<AnswerInit, 'date'>): number
-  /** The exchange takes octets of the request body again. */
-  resumeRequest(): void
-  /** The exchange waits for a connection to its upstream, which must not last. */
-  onUpstreamWait(): void
-  /** The client takes nothing at the moment, or does so again. */
-  waitForWrite(stalled: boolean): void
-  /** Gives the connection away for another protocol; returns what was read of it and not parsed. */
-  giveAway(): readonly Uint8Array[]
-  /** The response cannot be completed: the client must see that it is broken. */
-  breakOff(): void
-  /** Nothing of the exchange is left. `reusable`: whether the response let the connection live. */
-  onExchangeEnd(reusable: boolean): void
-}
 
 /** What Allow says where it is asked for; other methods pass as well. */
 export const SERVED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
@@ -394,9 +369,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const fields = endToEndFields(head.fields)
     this.#responseEdits = this.#mapResponse(fields)
     client.output.interim(101, [...fields, 'Connection', 'Upgrade', 'Upgrade', this.#upgrade])
-    const early = client.giveAway()
+    const { connection, early } = client.giveAway()
     const tunnel = new Tunnel({
-      client: client.connection,
+      client: connection,
       upstream: upstream.connection,
       host: this,
       wheel: runtime.wheel,
@@ -408,7 +383,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#phase('tunnel')
     for (const octets of early) tunnel.push('client', octets)
     tunnel.push('upstream', rest)
-    return client.connection.unsentBytes > 0
+    return connection.unsentBytes > 0
   }
 
   onTunnelled(from: 'client' | 'upstream', bytes: number): void {
@@ -602,21 +577,21 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   onUpstreamChunkEnd(): boolean {
-    if (this.#done) return this.#client.connection.unsentBytes > 0
+    if (this.#done) return this.#client.unsentBytes > 0
     if (this.#body !== undefined) {
       const kept = this.#body.onUpstreamChunkEnd()
       this.#watchClient()
       return kept
     }
-    if (this.#lastOutcome !== undefined) return this.#client.connection.unsentBytes > 0
+    if (this.#lastOutcome !== undefined) return this.#client.unsentBytes > 0
     if (!this.#client.output.flush()) this.#upstream?.pause()
     this.#watchClient()
-    return this.#client.connection.unsentBytes > 0
+    return this.#client.unsentBytes > 0
   }
 
   /** Times the client while it takes nothing. */
   #watchClient(): void {
-    if (!this.#done && this.#client.connection.unsentBytes > 0) this.#client.waitForWrite(true)
+    if (!this.#done && this.#client.unsentBytes > 0) this.#client.waitForWrite(true)
   }
 
   onClientDrain(): void {
@@ -671,7 +646,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
    */
   #endWhenTaken(outcome: ExchangeOutcome): void {
     this.#lastOutcome = outcome
-    if (this.#client.connection.awaitDrain()) this.#watchClient()
+    if (this.#client.awaitDrain()) this.#watchClient()
     else this.#end(outcome)
   }
 

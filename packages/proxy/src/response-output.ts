@@ -15,13 +15,7 @@
 import type { FieldList } from '@prexy/http/fields'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeResponseHead } from '@prexy/http/serialize'
 import type { Connection } from '@prexy/net/connection'
-
-/** How the client finds the end of the body. `none`: there is no body, whatever the head says. */
-export type OutputFraming =
-  | { readonly kind: 'none' }
-  | { readonly kind: 'length'; readonly bytes: number }
-  | { readonly kind: 'chunked' }
-  | { readonly kind: 'close' }
+import type { OutputFraming, ResponseSink } from './exchange-client.ts'
 
 /** Room in front of the staged octets. Unit: bytes; a longer head is written by itself. */
 const HEADROOM_BYTES = 4_096
@@ -53,7 +47,7 @@ export class Stage {
   }
 }
 
-export class ResponseOutput {
+export class ResponseOutput implements ResponseSink {
   readonly #connection: Connection
   readonly #stage: Stage
   #status = 0

@@ -21,9 +21,9 @@ import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
 import { RewriteAborted, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { BodyRewriter } from './body-rewriter.ts'
+import type { ResponseSink } from './exchange-client.ts'
 import { IntegrityWatch } from './integrity.ts'
 import { ProxyError } from './proxy-error.ts'
-import type { ResponseOutput } from './response-output.ts'
 import { rewriteTiming } from './server-timing.ts'
 
 /**
@@ -75,7 +75,7 @@ const CODING_FAULTS: Readonly<Record<CodingFault, string>> = {
 
 export class RewriteBody {
   readonly #host: RewriteBodyHost
-  readonly #output: ResponseOutput
+  readonly #output: ResponseSink
   readonly #init: RewriteBodyInit
   readonly #rewriter: BodyRewriter
   readonly #watch: IntegrityWatch | undefined
@@ -103,7 +103,7 @@ export class RewriteBody {
   /** Octets of junk after the coded body. */
   trailingBytes = 0
 
-  constructor(host: RewriteBodyHost, output: ResponseOutput, init: RewriteBodyInit) {
+  constructor(host: RewriteBodyHost, output: ResponseSink, init: RewriteBodyInit) {
     this.#host = host
     this.#output = output
     this.#init = init
