@@ -4,7 +4,7 @@ import { formatExchange } from '../src/access-log.ts'
 import { stylesFor } from '../src/terminal.ts'
 
 const event: ExchangeEvent = {
-  version: 1,
+  version: 2,
   exchangeId: 1,
   connectionId: 1,
   requestNumber: 1,

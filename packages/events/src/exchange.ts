@@ -2,7 +2,7 @@ import type { PassReason } from '@prexy/http/gate'
 import type { RequestPassReason } from '@prexy/http/request-body'
 
 /** Raised whenever a reader of older events would misread a newer one. */
-export const EXCHANGE_EVENT_VERSION = 1
+export const EXCHANGE_EVENT_VERSION = 2
 
 /** How an exchange ended. Only `completed` means that the client got everything it was to get. */
 export type ExchangeOutcome =

@@ -1,6 +1,6 @@
 /** One chunk: 64 KiB that refer to nothing outside of themselves. */
 import { NAME_HEAD_BYTES, type NameSource } from './binxml.ts'
-import { crc32 } from './crc32.hot.ts'
+import { crc32 } from '@prexy/bytes/crc32.hot'
 import { u16, u32, u64 } from './integers.hot.ts'
 import type { EvtxLimits } from './limits.ts'
 import type { Template } from './nodes.ts'

@@ -12,7 +12,7 @@ import {
   readChunkHeader,
   type ChunkHeader,
 } from './chunk.ts'
-import { crc32 } from './crc32.hot.ts'
+import { crc32 } from '@prexy/bytes/crc32.hot'
 import { EvtxError } from './errors.ts'
 import { FILE_HEADER_BYTES, readFileHeader, type FileHeader } from './file-header.ts'
 import { u32, u64 } from './integers.hot.ts'

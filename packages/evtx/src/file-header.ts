@@ -1,5 +1,5 @@
 /** The first 4 KiB of a file. What it says about the chunks is not relied on: it is written when the file is closed. */
-import { crc32 } from './crc32.hot.ts'
+import { crc32 } from '@prexy/bytes/crc32.hot'
 import { u16, u32, u64 } from './integers.hot.ts'
 
 export const FILE_HEADER_BYTES = 4_096

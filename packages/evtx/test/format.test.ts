@@ -1,7 +1,6 @@
 /** The format byte by byte. The bytes below were written down by hand from its description. */
 import { EvtxDecoder } from '@prexy/evtx/decoder'
 import { CHUNK_BYTES } from '@prexy/evtx/chunk'
-import { crc32 } from '@prexy/evtx/crc32.hot'
 import { ChunkWriter, sealChunk, writeEvtx, writeEvtxFile } from '@prexy/testing/evtx-writer'
 import { evtxValue as v, filetimeOf, type EvtxTemplate } from '@prexy/testing/evtx-values'
 import { describe, expect, test } from 'vitest'
@@ -179,14 +178,6 @@ describe('the file header', () => {
     ])
     expect([report.chunks, report.emptyChunks]).toEqual([3, 1])
   })
-})
-
-test('CRC-32 has its check value, in one piece and in two', () => {
-  const digits = Uint8Array.from('123456789', (digit) => digit.charCodeAt(0))
-  expect(crc32(digits, 0, 9)).toBe(0xcbf43926)
-  expect(crc32(digits, 4, 9, crc32(digits, 0, 4))).toBe(0xcbf43926)
-  const more = Uint8Array.from({ length: 300 }, (_, i) => i * 7)
-  for (let cut = 0; cut < 40; cut++) expect(crc32(more, cut, 300, crc32(more, 0, cut))).toBe(crc32(more, 0, 300))
 })
 
 test('a chunk is read alone, at any place of its file', () => {
