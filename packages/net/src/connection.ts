@@ -6,7 +6,8 @@
  */
 
 import { lookup } from 'node:dns'
-import { connect as connectSocket, createServer, type LookupFunction, type Socket } from 'node:net'
+import { connect as connectSocket, type LookupFunction, type Socket } from 'node:net'
+import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
 
 export interface ConnectionHandler {
   /** Bytes arrived. Returns true when the receiver keeps the chunk (or a part of it) beyond the call. */
@@ -206,36 +207,16 @@ function deniedAddress(hostname: string): Error {
   return Object.assign(error, { code: 'EADDRDENIED' })
 }
 
-export interface ListenOptions {
-  readonly host: string
-  /** 0 takes a free port. */
-  readonly port: number
-  /** Connections beyond this many are closed at once. */
-  readonly maxConnections: number
-}
-
-export interface BoundAddress {
-  /** An IP address, IPv6 without brackets. */
-  readonly address: string
-  readonly port: number
-}
-
-export interface Listener {
-  readonly address: BoundAddress
-  /** Stops accepting; open connections live on. */
-  close(): void
-}
-
 /**
  * Listens for connections. `accept` is called for each and returns its handler. Rejects when the address cannot be
  * had; later failures to accept (no file descriptor left) go to `onError`, as does what a handler throws.
  */
 export async function listen(
-  options: ListenOptions,
+  options: IntakeOptions,
   accept: (connection: Connection) => ConnectionHandler,
   onError: (error: Error) => void,
-): Promise<Listener> {
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
+): Promise<Intake> {
+  const take = (socket: Socket): void => {
     const connection = new Connection(socket, UNATTENDED, onError)
     try {
       connection.handler = accept(connection)
@@ -246,19 +227,8 @@ export async function listen(
       connection.receive(chunk)
     })
     socket.on('end', () => connection.receiveEnd())
-  })
-  server.maxConnections = options.maxConnections
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options.port, options.host, () => {
-      server.off('error', reject)
-      resolve()
-    })
-  })
-  server.on('error', onError)
-  const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
-  return { address, close: () => server.close() }
+  }
+  return await openIntake(options, take, onError)
 }
 
 const UNATTENDED: ConnectionHandler = { onData: () => false, onEnd() {}, onDrain() {}, onClose() {} }

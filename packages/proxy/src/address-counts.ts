@@ -5,11 +5,17 @@ const IPV6_CLIENT_OCTETS = 8
 
 /** Open connections per client, by address. Trusted proxies, which speak for many clients, are not counted. */
 export class AddressCounts {
-  readonly #limit: number
-  readonly #trustedRanges: readonly AddressRange[]
+  #limit: number
+  #trustedRanges: readonly AddressRange[]
   readonly #counts = new Map<string, number>()
 
   constructor(limit: number, trustedRanges: readonly AddressRange[]) {
+    this.#limit = limit
+    this.#trustedRanges = trustedRanges
+  }
+
+  /** From now on; what is counted stays counted, and what came under no limit is not. */
+  configure(limit: number, trustedRanges: readonly AddressRange[]): void {
     this.#limit = limit
     this.#trustedRanges = trustedRanges
   }

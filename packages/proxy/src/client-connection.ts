@@ -11,7 +11,7 @@ import type { ExchangeClient, GivenAway } from './exchange-client.ts'
 import { OctetQueue } from './octet-queue.ts'
 import { ProxyError } from './proxy-error.ts'
 import { ResponseOutput } from './response-output.ts'
-import type { ProxyRuntime } from './runtime.ts'
+import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
 
 /** What the one timer of the connection is waiting for. */
 type Waiting = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 'linger'
@@ -39,8 +39,10 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   readonly connection: Connection
   readonly connectionId: number
   readonly output: ResponseOutput
-  readonly peer: ForwardingPeer
-  readonly #runtime: ProxyRuntime
+  peer: ForwardingPeer
+  readonly #runtimes: RuntimeSource
+  /** That of the exchange under way, or of the last one. */
+  #runtime: ProxyRuntime
   readonly #parser: RequestParser
   readonly #timer: Timer
   readonly #onClosed: (client: ClientConnection) => void
@@ -67,20 +69,22 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** `port` is that of the listener. */
   constructor(
     connection: Connection,
-    runtime: ProxyRuntime,
+    runtimes: RuntimeSource,
     port: string,
     onClosed: (client: ClientConnection) => void,
   ) {
+    const runtime = runtimes.current
     this.connection = connection
-    this.connectionId = ++runtime.lastConnectionId
+    this.connectionId = ++runtime.life.lastConnectionId
     // A socket that takes both families writes an IPv4 address as an IPv6 one (RFC 4291 §2.5.5.2).
     const address = connection.remoteAddress?.replace(/^::ffff:(?=[0-9.]+$)/, '')
     this.peer = { address, trusted: isTrusted(address, runtime), scheme: 'http', port }
-    this.output = new ResponseOutput(connection, runtime.stage)
+    this.output = new ResponseOutput(connection, runtime.life.stage)
+    this.#runtimes = runtimes
     this.#runtime = runtime
     this.#onClosed = onClosed
     this.#parser = new RequestParser(runtime.requestLimits)
-    this.#timer = new Timer(runtime.wheel, () => this.#onTimeout())
+    this.#timer = new Timer(runtime.life.wheel, () => this.#onTimeout())
     this.#wait('request', runtime.timeouts.clientIdleMs)
   }
 
@@ -142,7 +146,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
 
   #watchOverrun(exchange: Exchange): void {
     this.#overrunBy = exchange
-    this.#overrunTimer ??= new Timer(this.#runtime.wheel, () => this.#onOverrun())
+    this.#overrunTimer ??= new Timer(this.#runtime.life.wheel, () => this.#onOverrun())
     this.#overrunTimer.arm(OVERRUN_MS)
   }
 
@@ -225,6 +229,11 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
 
   #begin(head: RequestParser['head']): void {
     this.#requestNumber++
+    const { current } = this.#runtimes
+    if (current !== this.#runtime) {
+      this.#runtime = current
+      this.peer = { ...this.peer, trusted: isTrusted(this.peer.address, current) }
+    }
     const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber, this.#messageStartedAt)
     exchange.clientInBytes = this.#messageBytes
     this.#exchange = exchange
@@ -292,7 +301,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   }
 
   answer(answer: Omit<AnswerInit, 'date'>): number {
-    const octets = encodeAnswer({ ...answer, date: this.#runtime.date.now() })
+    const octets = encodeAnswer({ ...answer, date: this.#runtime.life.date.now() })
     this.connection.write(octets)
     return octets.length
   }
@@ -323,7 +332,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       this.connection.destroy()
       return
     }
-    if (!reusable || !requestOver || this.#dropsLater || this.#runtime.draining) {
+    if (!reusable || !requestOver || this.#dropsLater || this.#runtime.life.draining) {
       this.#close()
       return
     }
@@ -353,7 +362,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
 
   #refuseHead(error: ProxyError, fields: readonly string[]): void {
     const runtime = this.#runtime
-    const exchangeId = ++runtime.lastExchangeId
+    const exchangeId = ++runtime.life.lastExchangeId
     const { status, message: text } = error
     const elapsedMs = performance.now() - this.#messageStartedAt
     const clientOutBytes = this.answer({ status, text, exchangeId, close: true, head: false, fields })

@@ -117,7 +117,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     requestNumber: number,
     startedAt: number,
   ) {
-    this.id = ++runtime.lastExchangeId
+    this.id = ++runtime.life.lastExchangeId
     this.request = request
     this.#client = client
     this.#runtime = runtime
@@ -150,14 +150,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (request.targetForm === 'asterisk' || hasArrived(request)) {
       return this.#reply({ status: 204, text: '', fields: ['Allow', SERVED_METHODS] }, 'answered')
     }
-    if (hasPassedThrough(request.fields, runtime.pseudonym)) return this.#answer(new ProxyError('E_LOOP'))
+    if (hasPassedThrough(request.fields, runtime.life.pseudonym)) return this.#answer(new ProxyError('E_LOOP'))
     this.#forRequest = rulesForRequest(route.gate.conditions, request)
     const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
     const { pool } = route
     if (request.upgrade !== undefined) {
       this.#upgrade = askedUpgrade(request)
-      if (this.#upgrade !== undefined && ++runtime.upgrades > runtime.limits.maxTunnels) {
+      if (this.#upgrade !== undefined && ++runtime.life.upgrades > runtime.limits.maxTunnels) {
         return this.#answer(new ProxyError('E_UPSTREAM_BUSY', { detail: 'maxTunnels was met' }))
       }
     }
@@ -171,12 +171,12 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const { peer } = this.#client
     setForwardedFields(forwarded.fields, peer, request.authority, runtime.forwarded, runtime.trustedRanges)
     if (runtime.requestIdField !== undefined) {
-      const own = `${runtime.requestIdPrefix}-${this.id}`
+      const own = `${runtime.life.requestIdPrefix}-${this.id}`
       this.#requestId = setRequestId(forwarded.fields, runtime.requestIdField, peer.trusted, own)
     }
     editRequestFields(forwarded.fields, request, {
       host: this.#hostSent,
-      pseudonym: runtime.pseudonym,
+      pseudonym: runtime.life.pseudonym,
       keepAlive: pool.keepsAlive,
       upgrade: this.#upgrade,
     })
@@ -374,7 +374,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       client: connection,
       upstream: upstream.connection,
       host: this,
-      wheel: runtime.wheel,
+      wheel: runtime.life.wheel,
       idleMs: runtime.timeouts.tunnelIdleMs,
       lingerMs: runtime.timeouts.clientLingerMs,
     })
@@ -431,7 +431,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     this.#phase('response-head')
     this.#status = head.status
-    if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.date.now())
+    if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.life.date.now())
     // RFC 9110 §15.5.22: a 426 names what is required.
     if (head.status === 426 && offersUpgrade(head.fields)) {
       fields.push('Connection', 'Upgrade', 'Upgrade', UPGRADE_PROTOCOL)
@@ -441,7 +441,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#addTiming(fields, decision, framing)
     const { maxHttp10BufferBytes } = this.#runtime.limits
     const holds = framing.kind === 'close' && maxHttp10BufferBytes > 0 && !isStream(head.fields)
-    if ((framing.kind === 'close' && !holds) || this.#runtime.draining || this.#client.lastRequest) {
+    if ((framing.kind === 'close' && !holds) || this.#runtime.life.draining || this.#client.lastRequest) {
       this.#keepAlive = false
     }
     // The response may end before the request does; then what is left of that is not read.
@@ -699,7 +699,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
     // An answer does not say `keep-alive`, which a 1.0 client would need to hear.
-    if (this.#runtime.draining || this.#client.lastRequest || this.request.minorVersion === 0) this.#keepAlive = false
+    if (this.#runtime.life.draining || this.#client.lastRequest || this.request.minorVersion === 0)
+      this.#keepAlive = false
     this.#status = answer.status
     this.#answeredBytes = this.#client.answer({
       ...answer,
@@ -733,7 +734,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #end(outcome: ExchangeOutcome): void {
     if (this.#done) return
     this.#done = true
-    if (this.#upgrade !== undefined) this.#runtime.upgrades--
+    if (this.#upgrade !== undefined) this.#runtime.life.upgrades--
     this.#upstream?.abort()
     this.#upstream = undefined
     this.#requestBody?.abandon()

@@ -62,26 +62,15 @@ export interface Route {
   readonly responseHeaders: HeaderRules | undefined
 }
 
-/** What all exchanges of one running proxy share. */
-export interface ProxyRuntime {
-  readonly routes: readonly Route[]
+/** What outlives every configuration of a running proxy. */
+export interface ProxyLife {
   readonly wheel: TimerWheel
-  readonly timeouts: ProxyTimeouts
-  readonly limits: ProxyLimits
-  readonly requestLimits: MessageLimits
   readonly stage: Stage
   readonly date: HttpDate
   /** Our name in Via; not a host name, and unlike that of any other proxy. */
   readonly pseudonym: string
-  readonly trustedRanges: readonly AddressRange[]
-  readonly forwarded: ForwardedForm
-  /** Undefined: upstreams get no request identifier. */
-  readonly requestIdField: string | undefined
   /** What identifiers of ours begin with; unlike that of any other run. */
   readonly requestIdPrefix: string
-  readonly onExchange: ((event: ExchangeEvent) => void) | undefined
-  readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
-  readonly onError: (error: Error) => void
   lastExchangeId: number
   lastConnectionId: number
   /** Exchanges that are tunnels or ask to become one. */
@@ -90,9 +79,48 @@ export interface ProxyRuntime {
   draining: boolean
 }
 
-export function createRuntime(config: ProxyConfig): ProxyRuntime {
+/** Where a client's connection finds the runtime for its next request. */
+export interface RuntimeSource {
+  readonly current: ProxyRuntime
+}
+
+/**
+ * One configuration, ready to serve. A reload makes another one, which requests that begin later get; an exchange keeps
+ * the one that it began with.
+ */
+export interface ProxyRuntime {
+  readonly life: ProxyLife
+  readonly routes: readonly Route[]
+  readonly timeouts: ProxyTimeouts
+  readonly limits: ProxyLimits
+  readonly requestLimits: MessageLimits
+  readonly trustedRanges: readonly AddressRange[]
+  readonly forwarded: ForwardedForm
+  /** Undefined: upstreams get no request identifier. */
+  readonly requestIdField: string | undefined
+  readonly onExchange: ((event: ExchangeEvent) => void) | undefined
+  readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
+  readonly onError: (error: Error) => void
+}
+
+export function createLife({ wheel, onError = () => {} }: ProxyConfig): ProxyLife {
+  return {
+    wheel: wheel ?? new TimerWheel({ onError }),
+    stage: new Stage(),
+    date: new HttpDate(),
+    pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
+    requestIdPrefix: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
+    lastExchangeId: 0,
+    lastConnectionId: 0,
+    upgrades: 0,
+    draining: false,
+  }
+}
+
+/** Throws for a configuration that cannot be served. */
+export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntime {
   const onError = config.onError ?? (() => {})
-  const wheel = config.wheel ?? new TimerWheel({ onError })
+  const { wheel } = life
   const timeouts: ProxyTimeouts = { ...DEFAULT_TIMEOUTS, ...config.timeouts }
   const limits: ProxyLimits = { ...DEFAULT_LIMITS, ...config.limits }
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
@@ -116,25 +144,17 @@ export function createRuntime(config: ProxyConfig): ProxyRuntime {
     names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules, rulesBeside(route)),
   })
   return {
+    life,
     routes: config.routes.map(makeRoute),
-    wheel,
     timeouts,
     limits,
     requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },
-    stage: new Stage(),
-    date: new HttpDate(),
-    pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
     trustedRanges: (config.trustedProxies ?? []).map(trustedRange),
     forwarded: config.forwarded ?? DEFAULT_FORWARDED,
     requestIdField: config.requestId === 'off' ? undefined : (config.requestId ?? DEFAULT_REQUEST_ID_FIELD),
-    requestIdPrefix: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
     onExchange: config.onExchange,
     onPhase: config.onPhase,
     onError,
-    lastExchangeId: 0,
-    lastConnectionId: 0,
-    upgrades: 0,
-    draining: false,
   }
 }
 

@@ -1,0 +1,87 @@
+/** Sockets that clients open: accepted here, or accepted by another process and handed over. */
+import { createServer, type Socket } from 'node:net'
+
+/** A client's socket of which no byte has been read. */
+export type AcceptedSocket = Socket
+
+export interface IntakeOptions {
+  readonly host: string
+  /** 0 takes a free port. */
+  readonly port: number
+  /** Connections beyond this many are closed at once. */
+  readonly maxConnections: number
+  /**
+   * Asked about each socket before a byte of it is read. True: it is somebody else's now, who gives it to `adopt`, here
+   * or in another process, or destroys it.
+   */
+  readonly handOver?: (socket: AcceptedSocket) => boolean
+}
+
+export interface BoundAddress {
+  /** An IP address, IPv6 without brackets. */
+  readonly address: string
+  readonly port: number
+}
+
+export interface Intake {
+  readonly address: BoundAddress
+  /** May change; connections that are open stay. */
+  maxConnections: number
+  /** Takes a socket as if it had been accepted here. */
+  adopt(socket: AcceptedSocket): void
+  /** Stops accepting; open connections live on. */
+  close(): void
+}
+
+/**
+ * Listens for sockets; `onSocket` gets each, and must read it in that call. Rejects when the address cannot be had;
+ * later failures to accept (no file descriptor left) go to `onError`.
+ */
+export async function openIntake(
+  options: IntakeOptions,
+  onSocket: (socket: AcceptedSocket) => void,
+  onError: (error: Error) => void,
+): Promise<Intake> {
+  const { host, port, handOver } = options
+  let open = 0
+  const take = (socket: AcceptedSocket): void => {
+    if (open >= intake.maxConnections) {
+      socket.destroy()
+      return
+    }
+    open++
+    socket.once('close', () => {
+      open--
+    })
+    onSocket(socket)
+  }
+  const pauseOnConnect = handOver !== undefined
+  const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect }, (socket) => {
+    if (handOver?.(socket) === true) return
+    take(socket)
+    if (pauseOnConnect) socket.resume()
+  })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+  server.on('error', onError)
+  const address = server.address()
+  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  const intake: Intake = {
+    address,
+    maxConnections: options.maxConnections,
+    adopt(socket) {
+      // What `createServer` does for its own.
+      socket.allowHalfOpen = true
+      socket.setNoDelay(true)
+      take(socket)
+      socket.resume()
+    },
+    close: () => server.close(),
+  }
+  return intake
+}
