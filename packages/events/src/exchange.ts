@@ -77,6 +77,8 @@ export interface ExchangeEvent {
   readonly startedAtMs: number
   /** Microseconds after the start, on a monotonic clock; undefined if it was not reached. */
   readonly timings: ExchangeTimings
+  /** Address of the client's connection, which may be that of a proxy in front; absent where it has none. */
+  readonly client?: string | undefined
   readonly method: string
   /** `host[:port]` as the client sent it. */
   readonly host: string | undefined
@@ -87,6 +89,10 @@ export interface ExchangeEvent {
   /** Name of the route and address of the upstream asked, if it came to that. */
   readonly route: string | undefined
   readonly upstream: string | undefined
+  /** `address:port` that it turned out to be, where `upstream` is a name. */
+  readonly upstreamAddress?: string | undefined
+  /** How often the request was given to a connection: more than 1 after retries. Absent if it never was. */
+  readonly upstreamAttempts?: number | undefined
   /** What the upstream was told to call the request; undefined if it was told nothing. */
   readonly requestId?: string | undefined
   /** Octets on the client's connection, heads and framing included; of a request not read to its end, those read. */
@@ -121,7 +127,11 @@ export interface FieldEdits {
 
 export interface ExchangeTimings {
   readonly requestHeadUs: number | undefined
+  /** A connection to the upstream was there or begun: before it the request waited for one. Known only if recorded. */
+  readonly upstreamAskedUs?: number | undefined
   readonly upstreamConnectedUs: number | undefined
   readonly responseHeadUs: number | undefined
+  /** CPU time of the rules, a duration; known only if recorded. Absent where nothing was rewritten. */
+  readonly rewriteUs?: number | undefined
   readonly endUs: number
 }
