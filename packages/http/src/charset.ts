@@ -72,14 +72,19 @@ function declaration(head: Uint8Array, declares: keyof typeof DECLARATIONS): Fou
 
 const QUESTION_MARK = 0x3f
 const CHARSET_WORD: readonly number[] = [...'charset'].map((letter) => letter.charCodeAt(0))
+/** By octet: how far the word's end is away at least where that octet stands at the end (Horspool). */
+const CHARSET_SHIFT: Uint8Array = new Uint8Array(256).fill(CHARSET_WORD.length)
+for (const [at, letter] of CHARSET_WORD.slice(0, -1).entries()) {
+  CHARSET_SHIFT[letter] = CHARSET_WORD.length - 1 - at
+  CHARSET_SHIFT[letter - 0x20] = CHARSET_WORD.length - 1 - at
+}
 
 function saysCharset(head: Uint8Array): boolean {
-  const last = head.length - CHARSET_WORD.length
-  for (let at = 0; at <= last; at++) {
-    if ((head[at] | 0x20) !== CHARSET_WORD[0]) continue
-    let same = 1
-    while (same < CHARSET_WORD.length && (head[at + same] | 0x20) === CHARSET_WORD[same]) same++
-    if (same === CHARSET_WORD.length) return true
+  const last = CHARSET_WORD.length - 1
+  for (let end = last; end < head.length; end += CHARSET_SHIFT[head[end]]) {
+    let at = last
+    while (at >= 0 && (head[end - last + at] | 0x20) === CHARSET_WORD[at]) at--
+    if (at < 0) return true
   }
   return false
 }

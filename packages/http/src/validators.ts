@@ -58,9 +58,10 @@ export function resolveEntityTag(tag: string, ruleSetHash: string): TagOrigin {
 
 /** What stands between the quotes of `"..."` or `W/"..."` (RFC 9110 §8.8.3). */
 function opaqueTag(tag: string): string | undefined {
-  const opaque = tag.startsWith('W/') ? tag.slice(2) : tag
-  if (opaque.length < 2 || !opaque.startsWith('"') || opaque.indexOf('"', 1) !== opaque.length - 1) return undefined
-  return opaque.slice(1, -1)
+  const start = tag.startsWith('W/') ? 2 : 0
+  const last = tag.length - 1
+  if (last <= start || tag[start] !== '"' || tag.indexOf('"', start + 1) !== last) return undefined
+  return tag.slice(start + 1, last)
 }
 
 function isLowerHex(text: string): boolean {
@@ -255,6 +256,8 @@ export function announcedTrailers(fields: FieldList, changed: boolean): string |
   return kept.length === 0 ? undefined : kept.filter((_, at) => at % 2 === 0).join(', ')
 }
 
+const BY_CODING: readonly string[] = ['Accept-Encoding']
+
 /**
  * End-to-end fields of a response whose content is, or in a 304 and for HEAD would have been, changed: own entity tag,
  * `Vary`, no digests, signatures, ranges or dates of the origin's. Content-Encoding is left to the caller.
@@ -275,7 +278,7 @@ export function changedResponseFields(response: FieldList, route: GateRoute): st
     if (date === undefined) removeField(fields, 'last-modified')
     else setField(fields, 'Last-Modified', date)
   }
-  appendVary(fields, ['Accept-Encoding', ...route.variesBy])
+  appendVary(fields, route.variesBy.length === 0 ? BY_CODING : ['Accept-Encoding', ...route.variesBy])
   return fields
 }
 
@@ -293,9 +296,10 @@ function changedDate(modified: string, policy: LastModifiedPolicy): string | und
 
 /** Adds names of request fields to Vary, those that it lacks. */
 export function appendVary(fields: string[], names: readonly string[]): void {
+  if (names.length === 0) return
   const vary = joinedValue(fields, 'vary')
   if (vary === undefined) {
-    if (names.length > 0) fields.push('Vary', names.join(', '))
+    fields.push('Vary', names.length === 1 ? names[0] : names.join(', '))
     return
   }
   const missing = names.filter((name) => !listHasToken(vary, name.toLowerCase()))

@@ -51,6 +51,12 @@ const FAULTS = {
   'upgrade-unasked': { status: 502, reason: 'a 101 that no request asked for' },
   'response-unasked': { status: 502, reason: 'octets from an upstream that was asked nothing' },
   'no-response': { status: 502, reason: 'the connection ended before a response began' },
+  'pseudo-field': { status: 400, reason: 'a pseudo-header field is missing, repeated, unknown or out of place' },
+  scheme: { status: 400, reason: ':scheme is neither http nor https' },
+  'authority-differs': { status: 400, reason: 'Host is not what :authority is' },
+  'connection-field': { status: 400, reason: 'a field of the connection, which HTTP/2 does not have' },
+  'field-blanks': { status: 400, reason: 'white space around a field value' },
+  'content-length-sum': { status: 400, reason: 'the body is not as long as Content-Length says' },
   truncated: { status: 400, reason: 'the connection ended inside a message' },
 } as const
 

@@ -34,10 +34,25 @@ export function resourceVersion(
 ): ResourceVersion | undefined {
   if (method !== 'GET' || status !== 200 || body.kind === 'until-close') return undefined
   const validator = singleValue(fields, 'etag')
-  if (validator === undefined || !/^"[^"]*"$/.test(validator)) return undefined
+  if (validator === undefined || !isStrong(validator)) return undefined
   // The type may tell the encoding.
   const type = joinedValue(fields, 'content-type') ?? ''
-  return { resource: `${authority ?? ''} ${path} ${active.join('')} ${type}`, validator }
+  return { resource: `${authority ?? ''} ${path} ${keyOf(active)} ${type}`, validator }
+}
+
+function isStrong(tag: string): boolean {
+  return tag.length >= 2 && tag[0] === '"' && tag.indexOf('"', 1) === tag.length - 1
+}
+
+let lastActive: Uint8Array = new Uint8Array(0)
+let lastKey = ''
+
+/** PERF: the last one is kept, because where all rules hold for a request they are one array. */
+function keyOf(active: Uint8Array): string {
+  if (active === lastActive) return lastKey
+  lastActive = active
+  lastKey = active.join('')
+  return lastKey
 }
 
 /**
@@ -53,6 +68,9 @@ interface Entry {
   readonly validator: string
   /** One byte per rule, nonzero where it found nothing. */
   readonly idle: Uint8Array
+  /** What is left of the rules in `active`, as {@link ApplicabilityMemory.recall} told it last. */
+  active: Uint8Array | undefined
+  left: Uint8Array
 }
 
 export class ApplicabilityMemory {
@@ -74,11 +92,20 @@ export class ApplicabilityMemory {
   recall({ resource, validator }: ResourceVersion, active: Uint8Array): Uint8Array {
     const entry = this.#entries.get(resource)
     if (entry === undefined) return active
-    this.#entries.delete(resource)
-    if (entry.validator !== validator) return active
-    this.#entries.set(resource, entry)
+    if (entry.validator !== validator) {
+      this.#entries.delete(resource)
+      return active
+    }
+    // PERF: most come in turn while all have room; the order matters only where some may have to go.
+    if (2 * this.#entries.size > this.#maxResources) {
+      this.#entries.delete(resource)
+      this.#entries.set(resource, entry)
+    }
+    if (entry.active === active) return entry.left
     const left = active.map((isActive, rule) => (entry.idle[rule] === 0 ? isActive : 0))
-    return !left.includes(1) || this.#mayNarrow(left) ? left : active
+    entry.left = !left.includes(1) || this.#mayNarrow(left) ? left : active
+    entry.active = active
+    return entry.left
   }
 
   #mayNarrow(left: Uint8Array): boolean {
@@ -94,14 +121,23 @@ export class ApplicabilityMemory {
    * Rules that {@link recall} left out have no hits and stay out.
    */
   remember({ resource, validator }: ResourceVersion, active: Uint8Array, hits: ArrayLike<number>): void {
+    const known = this.#entries.get(resource)
+    if (known?.validator === validator && isSame(known.idle, active, hits)) return
     const idle = active.map((isActive, rule) => (isActive !== 0 && hits[rule] === 0 ? 1 : 0))
     this.#entries.delete(resource)
     if (!idle.includes(1) || resource.length + validator.length > MAX_RESOURCE_CHARS) return
-    this.#entries.set(resource, { validator, idle })
+    this.#entries.set(resource, { validator, idle, active: undefined, left: active })
     if (this.#entries.size <= this.#maxResources) return
     for (const oldest of this.#entries.keys()) {
       this.#entries.delete(oldest)
       break
     }
   }
+}
+
+function isSame(idle: Uint8Array, active: Uint8Array, hits: ArrayLike<number>): boolean {
+  for (let rule = 0; rule < active.length; rule++) {
+    if ((idle[rule] !== 0) !== (active[rule] !== 0 && hits[rule] === 0)) return false
+  }
+  return true
 }

@@ -43,12 +43,13 @@ import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
 import { headTiming } from './server-timing.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
-import type { UpstreamConnection, UpstreamUser } from './upstream-connection.ts'
-import type { PoolClient } from './upstream-pool.ts'
+import type { UpstreamConnection, UpstreamHome, UpstreamUser } from './upstream-connection.ts'
+import type { PoolClient } from './upstream-server.ts'
 
 /** What Allow says where it is asked for; other methods pass as well. */
 export const SERVED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
+const NO_SERVERS: readonly UpstreamHome[] = []
 const NO_BODY: OutputFraming = { kind: 'none' }
 const CHUNKED: OutputFraming = { kind: 'chunked' }
 const CLOSE: OutputFraming = { kind: 'close' }
@@ -82,8 +83,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #chunksUp = false
   #upstream: UpstreamConnection | undefined = undefined
   #upstreamName: string | undefined = undefined
+  #upstreamAddress: string | undefined = undefined
+  #attempts = 0
   #waiting = false
-  #retried = false
+  /** The connection to the upstream is not up: nothing of the request has left. */
+  #connecting = false
+  /** A kept connection turned out stale. */
+  wantsFresh = false
+  triedServers: readonly UpstreamHome[] = NO_SERVERS
   #requestEnded = false
   /** The protocol that the upstream is asked to change to. */
   #upgrade: string | undefined = undefined
@@ -130,7 +137,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   /** Whether octets of the request body can be taken now. */
   get takesBody(): boolean {
-    return !this.#waiting && !this.#upstreamStalled
+    return !this.#waiting && !this.#upstreamStalled && !this.#connecting
   }
 
   get requestEnded(): boolean {
@@ -184,7 +191,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       const changed = applyHeaderRules(route.requestHeaders, forwarded.fields, { request })
       this.#requestEdits = [...new Set([...this.#requestEdits, ...changed])]
     }
-    this.#upstreamName = pool.authority
+    this.#upstreamName = pool.name
     this.#chunksUp = request.body.kind === 'chunked'
     if (!this.#mapsBody(route, forwarded.fields)) this.#send(route, forwarded.fields)
   }
@@ -193,7 +200,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const { method, path } = this.request
     const target = route.requestQuery && this.#names !== undefined ? mapQuery(path, this.#names) : path
     this.#requestHead = encodeRequestHead(method, target, fields)
-    this.#acquire(route, false)
+    this.#acquire(route)
   }
 
   /** Whether the body is to be changed; then the head waits for its length, or for too much of it to wait. */
@@ -229,8 +236,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (fields !== undefined && this.#route !== undefined) this.#send(this.#route, [...fields, name, value])
   }
 
-  #acquire(route: Route, fresh: boolean): void {
-    const upstream = route.pool.acquire(this, fresh)
+  #acquire(route: Route): void {
+    const upstream = route.pool.acquire(this)
     if (upstream === 'full') return this.#answer(new ProxyError('E_UPSTREAM_BUSY', { detail: 'maxWaiting was met' }))
     if (upstream !== 'wait') return this.#attach(upstream)
     this.#waiting = true
@@ -250,6 +257,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   #attach(upstream: UpstreamConnection): void {
     this.#upstream = upstream
+    this.#upstreamName = upstream.home.name
+    this.#attempts++
     if (this.#route?.serverTiming === true) this.#askedAt = performance.now()
     this.#phase('upstream-selected')
     upstream.assign(this, this.request.method, this.#upgrade !== undefined)
@@ -257,8 +266,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (head === undefined) return
     upstream.requestDone = this.#requestEnded
     upstream.connection.write(head)
-    if (this.#requestBody !== undefined) this.#sendUp(this.#requestBody.take())
-    if (upstream.connected) this.onUpstreamConnect()
+    // Until the connection is up its body waits, so that the request can go to another server.
+    this.#connecting = !upstream.connected
+    if (!this.#connecting) this.#onConnected(upstream)
     if (this.#requestEnded) this.#phase('request-sent')
   }
 
@@ -325,8 +335,16 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   // The response
 
   onUpstreamConnect(): void {
+    this.#connecting = false
+    if (this.#upstream !== undefined) this.#onConnected(this.#upstream)
+    this.#client.resumeRequest()
+  }
+
+  #onConnected(upstream: UpstreamConnection): void {
     this.#connectedAt = performance.now()
+    this.#upstreamAddress = upstream.address
     this.#phase('upstream-connected')
+    if (this.#requestBody !== undefined) this.#sendUp(this.#requestBody.take())
   }
 
   onInterim(head: ResponseHead): void {
@@ -656,16 +674,31 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const upstream = this.#upstream
     this.#upstream = undefined
     if (this.#done || upstream === undefined) return
-    const stale = PROXY_ERROR_CODES[error.code].retry === 'if-reused' && upstream.served > 0 && !upstream.responseBegun
     const route = this.#route
-    if (stale && !this.#retried && route !== undefined && mayRepeat(this.request)) {
-      this.#retried = true
+    if (route !== undefined && this.#mayTryAgain(error, upstream, route)) {
+      this.#connecting = false
       this.#phase('retry')
-      this.#acquire(route, true)
+      this.#acquire(route)
       return
     }
     this.#phase('upstream-failed')
     this.#failUpstream(error)
+  }
+
+  /** Whether the request can be sent once more, as far as that is certain to be the first time for its origin. */
+  #mayTryAgain(error: ProxyError, upstream: UpstreamConnection, route: Route): boolean {
+    switch (PROXY_ERROR_CODES[error.code].retry) {
+      case 'never':
+        return false
+      case 'if-reused':
+        if (upstream.served === 0 || upstream.responseBegun || this.wantsFresh || !mayRepeat(this.request)) return false
+        this.wantsFresh = true
+        return true
+      case 'if-unsent':
+        if (upstream.connected) return false
+        this.triedServers = [...this.triedServers, upstream.home]
+        return route.pool.canTryAnother(this)
+    }
   }
 
   /** Answers if nothing of a response has gone out, else breaks it off. The upstream is given up already. */
@@ -699,8 +732,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
     // An answer does not say `keep-alive`, which a 1.0 client would need to hear.
-    if (this.#runtime.life.draining || this.#client.lastRequest || this.request.minorVersion === 0)
-      this.#keepAlive = false
+    if (this.#runtime.life.draining || this.#client.lastRequest || this.request.minorVersion === 0) this.#keepAlive = false
     this.#status = answer.status
     this.#answeredBytes = this.#client.answer({
       ...answer,
@@ -791,6 +823,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         status: this.#status,
         route: this.#route?.name,
         upstream: this.#upstreamName,
+        ...(this.#attempts === 0
+          ? {}
+          : { upstreamAddress: this.#upstreamAddress, upstreamAttempts: this.#attempts }),
         requestId: this.#requestId,
         clientInBytes: this.clientInBytes,
         clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,

@@ -1,11 +1,15 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { UpstreamEvent } from '@prexy/events/upstream'
 import type { ForwardedForm } from '@prexy/http/forwarded'
 import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
+import type { Resolve } from '@prexy/net/address-cache'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { HeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
+import type { BalancePolicy } from './upstream-balance.ts'
+import type { EjectionLimits } from './upstream-ejection.ts'
 
 /** What a proxy is to do, as plain data; the application makes it from a configuration file or a command line. */
 export interface ProxyConfig {
@@ -28,6 +32,10 @@ export interface ProxyConfig {
   readonly onExchange?: (event: ExchangeEvent) => void
   /** Called at each step of an exchange; see {@link Phase}. */
   readonly onPhase?: (exchangeId: number, phase: Phase) => void
+  /** Called when a server of an upstream is ejected, comes back, fails its checks, or moves. */
+  readonly onUpstream?: (event: UpstreamEvent) => void
+  /** How names of upstreams become addresses. Absent: as the system does it. */
+  readonly resolve?: Resolve
   /** Called for what belongs to no exchange: a connection that could not be accepted, a callback that threw. */
   readonly onError?: (error: Error) => void
   /** The clock of all timeouts. Absent: one of its own, with ticks of 250 ms. */
@@ -74,18 +82,82 @@ export interface RouteConfig {
   readonly integrity?: 'warn' | 'drop'
 }
 
-export interface UpstreamConfig {
+/** Where one server of an upstream is reached. */
+export type UpstreamServerConfig = (
   /** Name or address; an IPv6 address without brackets. */
-  readonly host: string
-  readonly port: number
-  /** Default 256. */
+  | { readonly host: string; readonly port: number }
+  /** A Unix socket. */
+  | { readonly path: string }
+) & {
+  /** True speaks TLS. Default false. */
+  readonly tls?: boolean
+  /** Its share of the requests, beside those of the others. Default 1. */
+  readonly weight?: number
+  /** True gets requests only while no other server is up. Default false. */
+  readonly backup?: boolean
+}
+
+/** Routes that name the same object share its servers and connections. */
+export interface UpstreamConfig {
+  /** At least one. */
+  readonly servers: readonly UpstreamServerConfig[]
+  /** For events. Absent: the first server. */
+  readonly name?: string
+  /** Default `round-robin`. */
+  readonly balance?: BalancePolicy
+  /** What Host says where it is not the client's or one of a domain rule. Absent: the authority of the first server. */
+  readonly hostHeader?: string
+  /** Connections to each server at one time. Default 256. */
   readonly maxConnections?: number
-  /** Connections kept for later requests. Default 64; 0 closes each after its response. */
+  /** Connections to each server kept for later requests. Default 64; 0 closes each after its response. */
   readonly maxIdleConnections?: number
   /** Requests that wait for a connection; beyond it 503. Default 1,024. */
   readonly maxWaiting?: number
-  /** True connects to addresses of the public internet only, whatever the host's name resolves to. Default false. */
+  /** Servers that a request is tried on while it has not left yet. Default 3. */
+  readonly maxAttempts?: number
+  /** True connects to addresses of the public internet only, whatever a host's name resolves to. Default false. */
   readonly denyPrivate?: boolean
+  /** Defaults of {@link DEFAULT_EJECTION}. */
+  readonly ejection?: Partial<EjectionLimits>
+  /** Absent: servers are not asked how they are. */
+  readonly healthCheck?: HealthCheckConfig
+  /** Of servers with `tls`. */
+  readonly tls?: UpstreamTlsConfig
+}
+
+export interface UpstreamTlsConfig {
+  /** The name that certificates must be for, and that servers are told. Absent: each server's host. */
+  readonly serverName?: string
+  /** PEM: who may sign them. Absent: the authorities that the runtime knows. */
+  readonly ca?: string
+  /** PEM: our certificate and its key. Both or none. */
+  readonly cert?: string
+  readonly key?: string
+  /** True takes any certificate from anybody. Default false. */
+  readonly insecureAcceptAnyCertificate?: boolean
+}
+
+/** What is missing has the defaults of {@link DEFAULT_HEALTH_CHECK}. */
+export interface HealthCheckConfig {
+  /** Path and query that are asked for with GET. */
+  readonly path: string
+  readonly intervalMs?: number
+  /** From connecting to the head of the response. */
+  readonly timeoutMs?: number
+  /** The least and the greatest status that passes. */
+  readonly status?: readonly [number, number]
+  /** Checks that pass in a row until a server is up again. */
+  readonly rise?: number
+  /** Checks that fail in a row until it is down. */
+  readonly fall?: number
+}
+
+export const DEFAULT_HEALTH_CHECK: Required<Omit<HealthCheckConfig, 'path'>> = {
+  intervalMs: 5_000,
+  timeoutMs: 2_000,
+  status: [200, 399],
+  rise: 2,
+  fall: 3,
 }
 
 /** All in milliseconds, precise to two ticks of the wheel. Idle ones count from the last octet that moved. */
@@ -102,8 +174,12 @@ export interface ProxyTimeouts {
   readonly clientLingerMs: number
   /** Waiting for a free upstream connection; then 503. */
   readonly upstreamQueueMs: number
-  /** Then 504. */
+  /** Until the TCP connection is up; then 504. */
   readonly upstreamConnectMs: number
+  /** Its TLS handshake; then 504. */
+  readonly upstreamTlsMs: number
+  /** Addresses of names are looked up again after this. Until then, and while DNS fails, those found last are used. */
+  readonly upstreamResolveMs: number
   /** The upstream takes nothing of a request body; then 504. Seen after at most twice this time. */
   readonly upstreamWriteMs: number
   /** Request sent to response head; then 504. */
@@ -124,6 +200,8 @@ export const DEFAULT_TIMEOUTS: ProxyTimeouts = {
   clientLingerMs: 5_000,
   upstreamQueueMs: 10_000,
   upstreamConnectMs: 10_000,
+  upstreamTlsMs: 10_000,
+  upstreamResolveMs: 10_000,
   upstreamWriteMs: 60_000,
   upstreamHeadersMs: 60_000,
   upstreamBodyMs: 300_000,
@@ -184,3 +262,4 @@ export const DEFAULT_FORWARDED: ForwardedForm = 'x-forwarded'
 export const DEFAULT_UPSTREAM_CONNECTIONS = 256
 export const DEFAULT_UPSTREAM_IDLE_CONNECTIONS = 64
 export const DEFAULT_UPSTREAM_WAITING = 1_024
+export const DEFAULT_UPSTREAM_ATTEMPTS = 3

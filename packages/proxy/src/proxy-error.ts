@@ -10,6 +10,7 @@ export type ProxyErrorCode =
   | 'E_CLIENT_ABORTED'
   | 'E_UPSTREAM_CONNECT'
   | 'E_UPSTREAM_CONNECT_TIMEOUT'
+  | 'E_UPSTREAM_TLS'
   | 'E_UPSTREAM_BUSY'
   | 'E_UPSTREAM_TIMEOUT'
   | 'E_UPSTREAM_ABORTED'
@@ -37,14 +38,20 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
   E_UPSTREAM_CONNECT: {
     outcome: 'upstream-connect-failed',
     status: 502,
-    retry: 'never',
+    retry: 'if-unsent',
     text: 'The upstream server cannot be reached.',
   },
   E_UPSTREAM_CONNECT_TIMEOUT: {
     outcome: 'upstream-timeout',
     status: 504,
-    retry: 'never',
+    retry: 'if-unsent',
     text: 'The upstream server does not accept connections.',
+  },
+  E_UPSTREAM_TLS: {
+    outcome: 'upstream-connect-failed',
+    status: 502,
+    retry: 'if-unsent',
+    text: 'No secure connection to the upstream server can be made.',
   },
   E_UPSTREAM_BUSY: {
     outcome: 'upstream-busy',
@@ -96,7 +103,11 @@ export interface CodeInfo {
   readonly outcome: ExchangeOutcome
   /** 0: no answer is possible, the client is gone or does not read. */
   readonly status: number
-  readonly retry: 'never' | 'if-reused'
+  /**
+   * `if-reused`: on a new connection, when a kept one broke before an octet of the response. `if-unsent`: on another
+   * server, when the connection never came up, so that no octet of the request has left.
+   */
+  readonly retry: 'never' | 'if-reused' | 'if-unsent'
   readonly text: string
 }
 

@@ -35,6 +35,7 @@ import {
   type ProxyLimits,
   type ProxyTimeouts,
   type RouteConfig,
+  type UpstreamConfig,
 } from './proxy-config.ts'
 import { Stage } from './response-output.ts'
 import { UpstreamPool } from './upstream-pool.ts'
@@ -126,11 +127,22 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
   const rulesBeside = (route: RouteConfig): readonly (readonly Rule[])[] =>
     config.routes.flatMap((other) => (other === route || other.rules === undefined ? [] : [other.rules.rules]))
+  const pools = new Map<UpstreamConfig, UpstreamPool>()
+  /** Routes that name the same upstream share it. */
+  const poolOf = (upstream: UpstreamConfig): UpstreamPool => {
+    let pool = pools.get(upstream)
+    if (pool === undefined) {
+      const { onUpstream, resolve } = config
+      pool = new UpstreamPool({ config: upstream, limits: responseLimits, wheel, timeouts, resolve, onUpstream, onError })
+      pools.set(upstream, pool)
+    }
+    return pool
+  }
   const makeRoute = (route: RouteConfig): Route => ({
     name: route.name,
     hosts: route.hosts === undefined ? undefined : hostPatterns(route.hosts),
     paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
-    pool: new UpstreamPool({ config: route.upstream, limits: responseLimits, wheel, timeouts, onError }),
+    pool: poolOf(route.upstream),
     rules: route.rules,
     serverTiming: route.serverTiming ?? false,
     gate: makeGateRoute(route),
@@ -143,9 +155,12 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     responseHeaders: route.responseHeaders,
     names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules, rulesBeside(route)),
   })
+  const routes = config.routes.map(makeRoute)
+  // Only now, because a fault in a later route would leave them running.
+  for (const pool of pools.values()) pool.start()
   return {
     life,
-    routes: config.routes.map(makeRoute),
+    routes,
     timeouts,
     limits,
     requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },

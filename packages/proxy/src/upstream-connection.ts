@@ -1,11 +1,11 @@
 import type { ResponseHead } from '@prexy/http/message'
 import { ResponseParser } from '@prexy/http/response-parser'
 import type { MessageLimits } from '@prexy/http/limits'
-import { isPrivateAddress } from '@prexy/http/private-addresses'
-import { connect, type ConnectHandler, type Connection } from '@prexy/net/connection'
+import { describeConnectFault, isTlsFault } from '@prexy/net/client-tls'
+import { connect, type ConnectHandler, type Connection, type ConnectOptions } from '@prexy/net/connection'
 import { Timer, type TimerWheel } from '@prexy/net/timer-wheel'
 import type { FieldList } from '@prexy/http/fields'
-import { ProxyError } from './proxy-error.ts'
+import { ProxyError, type ProxyErrorCode } from './proxy-error.ts'
 import type { ProxyTimeouts } from './proxy-config.ts'
 
 /** What an upstream connection tells the exchange that it works for. */
@@ -30,8 +30,13 @@ export interface UpstreamUser {
   onUpstreamError(error: ProxyError): void
 }
 
-/** Where a connection goes when it is free or lost. */
+/** Where a connection goes when it is free or lost: its server. */
 export interface UpstreamHome {
+  readonly name: string
+  /** The head of a response came. */
+  onUpstreamAnswered(): void
+  /** A request failed on it, other than by a kept connection that its server had closed meanwhile. */
+  onUpstreamFailed(error: ProxyError): void
   /** It never comes back: it was given away for another protocol. */
   onUpstreamUpgraded(upstream: UpstreamConnection): void
   onUpstreamFree(upstream: UpstreamConnection): void
@@ -39,9 +44,7 @@ export interface UpstreamHome {
 }
 
 export interface UpstreamConnectionInit {
-  readonly host: string
-  readonly port: number
-  readonly denyPrivate: boolean
+  readonly connect: ConnectOptions
   readonly home: UpstreamHome
   readonly limits: MessageLimits
   readonly wheel: TimerWheel
@@ -51,20 +54,17 @@ export interface UpstreamConnectionInit {
 
 const NO_OCTETS = new Uint8Array(0)
 
-function isPublicAddress(address: string): boolean {
-  return !isPrivateAddress(address)
-}
-
 /** What the one timer of the connection is waiting for. */
-type Waiting = 'connect' | 'write' | 'headers' | 'body' | 'idle'
+type Waiting = 'connect' | 'tls' | 'write' | 'headers' | 'body' | 'idle'
 
 /** One connection to an upstream: at most one request on it at a time, no pipelining. */
 export class UpstreamConnection implements ConnectHandler {
   readonly connection: Connection
-  readonly #home: UpstreamHome
+  readonly home: UpstreamHome
   readonly #timeouts: ProxyTimeouts
   readonly #parser: ResponseParser
   readonly #timer: Timer
+  readonly #options: ConnectOptions
   #waiting: Waiting = 'connect'
   #user: UpstreamUser | undefined = undefined
   /** What the upstream had taken when it began to be waited for. */
@@ -89,18 +89,26 @@ export class UpstreamConnection implements ConnectHandler {
   #keepAlive = true
 
   constructor(init: UpstreamConnectionInit) {
-    this.#home = init.home
+    this.home = init.home
     this.#timeouts = init.timeouts
     this.#parser = new ResponseParser(init.limits)
     this.#timer = new Timer(init.wheel, () => this.#onTimeout())
     this.#timer.arm(init.timeouts.upstreamConnectMs)
-    const { host, port, denyPrivate } = init
-    const options = { host, port, ...(denyPrivate ? { allowsAddress: isPublicAddress } : {}) }
-    this.connection = connect(options, this, init.onError)
+    this.#options = init.connect
+    this.connection = connect(init.connect, this, init.onError)
   }
 
   get connected(): boolean {
     return this.#connected
+  }
+
+  /** `address:port` that the server's name stood for; undefined where it is no name, or the connection is not up. */
+  get address(): string | undefined {
+    const options = this.#options
+    if (!('host' in options) || options.addresses === undefined || !this.#connected) return undefined
+    const { remoteAddress } = this.connection
+    if (remoteAddress === undefined) return undefined
+    return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${options.port}`
   }
 
   /** True while the connection can take a request. */
@@ -167,6 +175,10 @@ export class UpstreamConnection implements ConnectHandler {
     this.#wait('idle', this.#timeouts.upstreamIdleMs)
   }
 
+  onHandshake(): void {
+    if (this.#user !== undefined) this.#wait('tls', this.#timeouts.upstreamTlsMs)
+  }
+
   onConnect(): void {
     this.#connected = true
     if (this.#user === undefined) {
@@ -221,6 +233,7 @@ export class UpstreamConnection implements ConnectHandler {
         if (parser.head.body.kind === 'tunnel') return this.#upgrade(user, chunk.subarray(at))
         this.#headDone = true
         this.#keepAlive = parser.head.keepAlive
+        this.home.onUpstreamAnswered()
         user.onResponseHead(parser.head)
       } else if (event === 'interim') {
         user.onInterim(parser.head)
@@ -244,7 +257,7 @@ export class UpstreamConnection implements ConnectHandler {
     this.#upgraded = true
     this.#timer.disarm()
     const kept = user.onUpgrade(this, this.#parser.head, rest)
-    this.#home.onUpstreamUpgraded(this)
+    this.home.onUpstreamUpgraded(this)
     return kept
   }
 
@@ -262,7 +275,7 @@ export class UpstreamConnection implements ConnectHandler {
     this.#timer.disarm()
     // SECURITY: what is left of a request would be read as the next one's head (request smuggling).
     if (moreOctets || !this.requestDone) this.#keepAlive = false
-    if (this.usable) this.#home.onUpstreamFree(this)
+    if (this.usable) this.home.onUpstreamFree(this)
     else this.connection.destroy()
   }
 
@@ -271,7 +284,7 @@ export class UpstreamConnection implements ConnectHandler {
     const user = this.#user
     this.#user = undefined
     this.connection.destroy()
-    user?.onUpstreamError(error)
+    if (user !== undefined) this.#tell(user, error)
   }
 
   onEnd(): void {
@@ -310,11 +323,25 @@ export class UpstreamConnection implements ConnectHandler {
   onClose(cause: Error | undefined): void {
     this.#closed = true
     this.#timer.release()
-    this.#home.onUpstreamClosed(this)
+    this.home.onUpstreamClosed(this)
     const user = this.#user
     if (user === undefined) return
     this.#user = undefined
-    user.onUpstreamError(new ProxyError(this.#connected ? 'E_UPSTREAM_ABORTED' : 'E_UPSTREAM_CONNECT', { cause }))
+    this.#tell(user, new ProxyError(this.#lossOf(cause), { cause, detail: describeConnectFault(cause) }))
+  }
+
+  /** What it means that the connection was lost. */
+  #lossOf(cause: Error | undefined): ProxyErrorCode {
+    if (isTlsFault(cause)) return 'E_UPSTREAM_TLS'
+    if (this.#connected) return 'E_UPSTREAM_ABORTED'
+    return this.#waiting === 'tls' ? 'E_UPSTREAM_TLS' : 'E_UPSTREAM_CONNECT'
+  }
+
+  #tell(user: UpstreamUser, error: ProxyError): void {
+    // A kept connection that its server closes just when a request is sent on it says nothing about the server.
+    const isStale = error.code === 'E_UPSTREAM_ABORTED' && this.served > 0 && !this.responseBegun
+    if (!isStale) this.home.onUpstreamFailed(error)
+    user.onUpstreamError(error)
   }
 
   #wait(waiting: Waiting, delayMs: number): void {
@@ -329,6 +356,9 @@ export class UpstreamConnection implements ConnectHandler {
         return
       case 'connect':
         this.#fail(new ProxyError('E_UPSTREAM_CONNECT_TIMEOUT', { detail: 'upstreamConnectMs passed' }))
+        return
+      case 'tls':
+        this.#fail(new ProxyError('E_UPSTREAM_CONNECT_TIMEOUT', { detail: 'upstreamTlsMs passed' }))
         return
       case 'write':
         if (this.connection.unsentBytes === 0) {

@@ -1,116 +1,91 @@
-import { parseIpAddress } from '@prexy/http/ip-address'
+import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
 import type { MessageLimits } from '@prexy/http/limits'
-import { isPrivateAddress } from '@prexy/http/private-addresses'
+import type { Resolve } from '@prexy/net/address-cache'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import {
-  DEFAULT_UPSTREAM_CONNECTIONS,
-  DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
+  DEFAULT_UPSTREAM_ATTEMPTS,
   DEFAULT_UPSTREAM_WAITING,
   type ProxyTimeouts,
   type UpstreamConfig,
 } from './proxy-config.ts'
-import { UpstreamConnection, type UpstreamHome } from './upstream-connection.ts'
-
-/** A request that wants a connection; compared by identity. */
-export interface PoolClient {
-  /** Called when a connection is there for it, maybe not up yet. */
-  onUpstreamAssigned(upstream: UpstreamConnection): void
-}
+import { type BalancePolicy, isInTier, pickServer, tierOf } from './upstream-balance.ts'
+import type { UpstreamConnection } from './upstream-connection.ts'
+import { type PoolClient, type ServerHost, UpstreamServer } from './upstream-server.ts'
 
 export interface UpstreamPoolInit {
   readonly config: UpstreamConfig
   readonly limits: MessageLimits
   readonly wheel: TimerWheel
   readonly timeouts: ProxyTimeouts
+  readonly resolve?: Resolve | undefined
+  readonly onUpstream?: ((event: UpstreamEvent) => void) | undefined
   readonly onError: (error: Error) => void
 }
 
-/**
- * The connections to one upstream. The most recently used kept connection is taken first, so that those no longer
- * needed grow old and close.
- *
- * SECURITY: a connection that has become free settles before it serves again: the event loop must have looked at its
- * socket once and found nothing. Octets that follow a response would else be taken for the next request's response,
- * which may be another client's (queue poisoning).
- */
-export class UpstreamPool implements UpstreamHome {
-  /** `host[:port]` for Host and for events. */
+/** The servers of one upstream: which of them gets a request, and who waits while all are busy. */
+export class UpstreamPool implements ServerHost {
+  /** `host[:port]` for Host. */
   readonly authority: string
-  readonly #init: UpstreamPoolInit
-  readonly #maxConnections: number
-  readonly #maxIdle: number
+  /** For events. */
+  readonly name: string
+  readonly keepsAlive: boolean
+  readonly #servers: readonly UpstreamServer[]
+  readonly #balance: BalancePolicy
   readonly #maxWaiting: number
-  readonly #idle: UpstreamConnection[] = []
-  /** Connections that are settling, by the turn of the event loop after which they have settled. */
-  readonly #settling = new Map<UpstreamConnection, number>()
-  /** Turns of the event loop seen while something was settling. */
-  #turns = 0
-  /** Comes after this turn of the event loop; there while something is settling. */
-  #nextTurn: NodeJS.Immediate | undefined = undefined
-  readonly #all = new Set<UpstreamConnection>()
-  /** Those of `#all` that are being closed to make room, or are tunnels: they do not count against `maxConnections`. */
-  readonly #retired = new Set<UpstreamConnection>()
-  /** In the order in which they came; whether they want a connection that served nobody. */
-  readonly #waiting = new Map<PoolClient, boolean>()
-  #stopped = false
-  readonly #emptied = new Set<() => void>()
+  readonly #maxAttempts: number
+  readonly #onUpstream: ((event: UpstreamEvent) => void) | undefined
+  readonly #onError: (error: Error) => void
+  /** In the order in which they came. */
+  readonly #waiting = new Set<PoolClient>()
 
-  constructor(init: UpstreamPoolInit) {
-    this.#init = init
-    const { config } = init
-    if (config.denyPrivate === true && parseIpAddress(config.host) !== undefined && isPrivateAddress(config.host)) {
-      throw new Error(`upstream ${config.host} is not an address of the public internet, and denyPrivate is set`)
-    }
-    const host = config.host.includes(':') ? `[${config.host}]` : config.host
-    this.authority = config.port === 80 ? host : `${host}:${config.port}`
-    this.#maxConnections = config.maxConnections ?? DEFAULT_UPSTREAM_CONNECTIONS
-    this.#maxIdle = config.maxIdleConnections ?? DEFAULT_UPSTREAM_IDLE_CONNECTIONS
+  constructor({ config, onUpstream, ...init }: UpstreamPoolInit) {
+    const shared = { ...init, config, resolve: init.resolve, host: this }
+    this.#servers = config.servers.map((server) => new UpstreamServer({ ...shared, server }))
+    const first = this.#servers.at(0)
+    if (first === undefined) throw new Error('an upstream needs at least one server')
+    this.authority = config.hostHeader ?? first.authority
+    this.name = config.name ?? first.name
+    this.keepsAlive = first.keepsAlive
+    this.#balance = config.balance ?? 'round-robin'
     this.#maxWaiting = config.maxWaiting ?? DEFAULT_UPSTREAM_WAITING
+    this.#maxAttempts = Math.min(config.maxAttempts ?? DEFAULT_UPSTREAM_ATTEMPTS, this.#servers.length)
+    this.#onUpstream = onUpstream
+    this.#onError = init.onError
   }
 
-  /** Whether connections are kept at all; without, requests say `Connection: close`. */
-  get keepsAlive(): boolean {
-    return this.#maxIdle > 0
+  /** Begins the health checks, if there are any. */
+  start(): void {
+    for (const server of this.#servers) server.start()
+  }
+
+  /** Closes what is free, and each connection once it is; resolves when all are closed. */
+  async stop(): Promise<void> {
+    await Promise.all(this.#servers.map((server) => server.stop()))
   }
 
   /**
    * A connection: kept, or new and perhaps not up yet. `wait`: the client is called when there is one. `full`: too many
-   * wait already. With `fresh`, it will be a new one.
+   * wait already.
    */
-  acquire(client: PoolClient, fresh: boolean): UpstreamConnection | 'wait' | 'full' {
-    if (!fresh) {
-      for (let upstream = this.#idle.pop(); upstream !== undefined; upstream = this.#idle.pop()) {
-        if (upstream.usable) return upstream
-      }
-      // Within a turn of the event loop or two one of them can be had: sooner than a new connection.
-      if (this.#settling.size > this.#waiting.size) return this.#wait(client, false)
-    }
-    if (this.#isFull) {
-      // A kept connection that the request must not have makes room for a new one.
-      const oldest = this.#idle.shift()
-      if (oldest === undefined) {
-        if (this.#waiting.size >= this.#maxWaiting) return 'full'
-        return this.#wait(client, fresh)
-      }
-      this.#retire(oldest)
-    }
-    return this.#open()
-  }
-
-  #wait(client: PoolClient, fresh: boolean): 'wait' {
-    this.#waiting.set(client, fresh)
-    // The loop must not sleep while a connection settles that somebody waits for.
-    this.#nextTurn?.ref()
+  acquire(client: PoolClient): UpstreamConnection | 'wait' | 'full' {
+    const server = this.#pick(client)
+    const upstream = server === undefined ? 'full' : server.acquire(client.wantsFresh)
+    if (typeof upstream !== 'string') return upstream
+    if (upstream === 'full' && this.#waiting.size >= this.#maxWaiting) return 'full'
+    this.#waiting.add(client)
+    for (const one of this.#servers) one.hurry()
     return 'wait'
   }
 
-  get #isFull(): boolean {
-    return this.#all.size - this.#retired.size >= this.#maxConnections
+  #pick(client: PoolClient): UpstreamServer | undefined {
+    // With one server there is nothing to choose.
+    if (this.#servers.length === 1) return this.#servers[0]
+    return pickServer(this.#servers, this.#balance, client.triedServers)
   }
 
-  #retire(upstream: UpstreamConnection): void {
-    this.#retired.add(upstream)
-    upstream.close()
+  /** Whether there is a server left that the request can be tried on. */
+  canTryAnother({ triedServers }: PoolClient): boolean {
+    return triedServers.length < this.#maxAttempts
   }
 
   /** The client no longer wants a connection. */
@@ -118,103 +93,48 @@ export class UpstreamPool implements UpstreamHome {
     this.#waiting.delete(client)
   }
 
-  /** Closes kept connections, and from now on each connection once it is free; resolves when all are closed. */
-  async stop(): Promise<void> {
-    this.#stopped = true
-    for (const upstream of [...this.#idle.splice(0), ...this.#settling.keys()]) upstream.close()
-    this.#settling.clear()
-    if (this.#all.size === 0) return
-    await new Promise<void>((resolve) => {
-      this.#emptied.add(resolve)
-    })
+  get waitingCount(): number {
+    return this.#waiting.size
   }
 
-  #open(): UpstreamConnection {
-    const { config, limits, wheel, timeouts, onError } = this.#init
-    const upstream = new UpstreamConnection({
-      host: config.host,
-      port: config.port,
-      denyPrivate: config.denyPrivate === true,
-      home: this,
-      limits,
-      wheel,
-      timeouts,
-      onError,
-    })
-    this.#all.add(upstream)
-    return upstream
-  }
-
-  onUpstreamFree(upstream: UpstreamConnection): void {
-    // Also where others wait: without keeping, the upstream was told that the connection closes.
-    if (this.#stopped || !this.keepsAlive) {
-      upstream.close()
-      return
+  takeWaiting(server: UpstreamServer): PoolClient | undefined {
+    for (const client of this.#waiting) {
+      const { triedServers } = client
+      if (triedServers.includes(server) || !isInTier(server, tierOf(this.#servers, triedServers))) continue
+      this.#waiting.delete(client)
+      return client
     }
-    upstream.rest()
-    // Two: the first comes before sockets are looked at again, the second after.
-    this.#settling.set(upstream, this.#turns + 2)
-    if (this.#nextTurn === undefined) this.#awaitTurn()
+    return undefined
   }
 
-  #awaitTurn(): void {
-    this.#nextTurn = setImmediate(this.#onTurn)
-    // Where nobody waits, the loop need not turn for this; it turns with the next request at the latest.
-    if (this.#waiting.size === 0) this.#nextTurn.unref()
+  isOtherUp(server: UpstreamServer): boolean {
+    return this.#servers.some((other) => other !== server && other.isUp)
   }
 
-  readonly #onTurn = (): void => {
-    this.#nextTurn = undefined
-    this.#turns++
+  onServerChange(server: UpstreamServer, change: UpstreamChange | undefined): void {
+    if (change !== undefined) this.#report(server, change)
+    if (change?.kind === 'check-failed' && !this.#servers.some(({ isUp }) => isUp)) {
+      this.#report(server, { kind: 'none-up' })
+    }
+    this.#serveWaiting()
+  }
+
+  /** Other servers may take requests than did when these began to wait. */
+  #serveWaiting(): void {
+    for (const client of this.#waiting) {
+      const upstream = this.#pick(client)?.acquire(client.wantsFresh)
+      if (upstream === undefined || typeof upstream === 'string') return
+      this.#waiting.delete(client)
+      client.onUpstreamAssigned(upstream)
+    }
+  }
+
+  #report(server: UpstreamServer, change: UpstreamChange): void {
+    if (this.#onUpstream === undefined) return
     try {
-      // In the order in which they became free, so those that have settled come first.
-      for (const [upstream, settledAfter] of this.#settling) {
-        if (settledAfter > this.#turns) break
-        this.#settled(upstream)
-      }
-    } finally {
-      if (this.#settling.size > 0 && this.#nextTurn === undefined) this.#awaitTurn()
-    }
-  }
-
-  #settled(upstream: UpstreamConnection): void {
-    this.#settling.delete(upstream)
-    // One that is not usable any more is on its way to onUpstreamClosed.
-    if (!upstream.usable) return
-    for (const [client, fresh] of this.#waiting) {
-      this.#waiting.delete(client)
-      if (fresh) this.#retire(upstream)
-      client.onUpstreamAssigned(fresh ? this.#open() : upstream)
-      return
-    }
-    this.#idle.push(upstream)
-    if (this.#idle.length > this.#maxIdle) this.#idle.shift()?.close()
-  }
-
-  onUpstreamClosed(upstream: UpstreamConnection): void {
-    this.#all.delete(upstream)
-    this.#retired.delete(upstream)
-    this.#settling.delete(upstream)
-    const at = this.#idle.indexOf(upstream)
-    if (at !== -1) this.#idle.splice(at, 1)
-    if (this.#all.size === 0) for (const resolve of this.#emptied) resolve()
-    this.#fillRoom()
-  }
-
-  onUpstreamUpgraded(upstream: UpstreamConnection): void {
-    // One that is closed already no longer counts.
-    if (!this.#all.has(upstream)) return
-    this.#retired.add(upstream)
-    this.#fillRoom()
-  }
-
-  /** A connection less: who waits longest may open one. */
-  #fillRoom(): void {
-    if (this.#isFull) return
-    for (const client of this.#waiting.keys()) {
-      this.#waiting.delete(client)
-      client.onUpstreamAssigned(this.#open())
-      return
+      this.#onUpstream({ atMs: Date.now(), upstream: this.name, server: server.name, ...change })
+    } catch (error) {
+      this.#onError(error instanceof Error ? error : new Error(String(error)))
     }
   }
 }

@@ -6,7 +6,7 @@ import { connectRawClient, type RawClient } from '@prexy/testing/raw-client'
 import { type OriginConnection, type RawOrigin, startRawOrigin } from '@prexy/testing/raw-origin'
 import { expect } from 'vitest'
 import type { Phase } from '../src/phases.ts'
-import type { ProxyConfig, RouteConfig } from '../src/proxy-config.ts'
+import type { ProxyConfig, RouteConfig, UpstreamConfig } from '../src/proxy-config.ts'
 import { type RunningProxy, startProxy } from '../src/start-proxy.ts'
 
 export interface Setup extends AsyncDisposable {
@@ -30,7 +30,8 @@ export interface SetupInit {
   readonly ruleOptions?: RuleSetOptions
   readonly route?: Partial<RouteConfig>
   readonly config?: Partial<ProxyConfig>
-  readonly upstream?: Partial<RouteConfig['upstream']>
+  /** Of the origin, unless `servers` names others. */
+  readonly upstream?: Partial<UpstreamConfig> & { readonly host?: string; readonly port?: number }
   readonly manualTime?: boolean
 }
 
@@ -41,6 +42,7 @@ export async function setUp(init: SetupInit): Promise<Setup> {
   const waiters = new Set<() => void>()
   const errors: Error[] = []
   const wheel = new TimerWheel(init.manualTime === true ? { drive: 'manual' } : {})
+  const { host = '127.0.0.1', port = origin.port, ...upstream } = init.upstream ?? {}
   const wake = (): void => {
     for (const waiter of waiters) waiter()
   }
@@ -49,7 +51,7 @@ export async function setUp(init: SetupInit): Promise<Setup> {
     routes: [
       {
         name: 'all',
-        upstream: { host: '127.0.0.1', port: origin.port, ...init.upstream },
+        upstream: { servers: [{ host, port }], ...upstream },
         ...(init.rules === undefined ? {} : { rules: compileRuleSet(init.rules, init.ruleOptions ?? {}) }),
         ...init.route,
       },

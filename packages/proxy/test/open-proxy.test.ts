@@ -196,7 +196,7 @@ describe('an upstream with denyPrivate', () => {
   it.each(['127.0.0.1', '10.0.0.1', '169.254.169.254', '::1', '::ffff:127.0.0.1'])(
     'that is the address %s stops the start',
     async (host) => {
-      const upstream = { host, port: 80, denyPrivate: true }
+      const upstream = { servers: [{ host, port: 80 }], denyPrivate: true }
       const config = { listen: [{ host: '127.0.0.1', port: 0 }], routes: [{ name: 'a', upstream }] }
       await expect(startProxy(config)).rejects.toThrow(`upstream ${host} is not an address of the public internet`)
     },
@@ -211,17 +211,17 @@ describe('a loop', () => {
     // The port is known only when it listens: a first proxy passes on to a second, and that back to the first.
     const second = await startProxy({
       listen: [{ host: '127.0.0.1', port: 0 }],
-      routes: [{ name: 'back', upstream: { host: '127.0.0.1', port: setup.proxy.address.port } }],
+      routes: [{ name: 'back', upstream: { servers: [{ host: '127.0.0.1', port: setup.proxy.address.port }] } }],
     })
     port = second.address.port
     await using first = await startProxy({
       listen: [{ host: '127.0.0.1', port: 0 }],
-      routes: [{ name: 'on', upstream: { host: '127.0.0.1', port } }],
+      routes: [{ name: 'on', upstream: { servers: [{ host: '127.0.0.1', port }] } }],
     })
     await second.stop(0)
     await using back = await startProxy({
       listen: [{ host: '127.0.0.1', port }],
-      routes: [{ name: 'back', upstream: { host: '127.0.0.1', port: first.address.port } }],
+      routes: [{ name: 'back', upstream: { servers: [{ host: '127.0.0.1', port: first.address.port }] } }],
     })
     expect(back.address.port).toBe(port)
     for (const request of [

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from 'vitest'
 import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
 import type { UpstreamUser } from '../src/upstream-connection.ts'
 import { UpstreamPool } from '../src/upstream-pool.ts'
+import { UpstreamServer } from '../src/upstream-server.ts'
 import { type Setup, setUp } from './harness.ts'
 
 /** Answers each request with its target; `held` ones once `release` is called. */
@@ -145,7 +146,7 @@ describe('a retry that finds all connections taken', () => {
 it('stop waits also for a connection that was closed to make room for a new one', async () => {
   await using origin = await startRawOrigin(holding().script)
   const pool = new UpstreamPool({
-    config: { host: '127.0.0.1', port: origin.port, maxConnections: 1 },
+    config: { servers: [{ host: '127.0.0.1', port: origin.port }], maxConnections: 1 },
     limits: DEFAULT_RESPONSE_LIMITS,
     wheel: new TimerWheel({ drive: 'manual' }),
     timeouts: DEFAULT_TIMEOUTS,
@@ -153,11 +154,15 @@ it('stop waits also for a connection that was closed to make room for a new one'
       throw error
     },
   })
-  const closed = vi.spyOn(pool, 'onUpstreamClosed')
+  const closed = vi.spyOn(UpstreamServer.prototype, 'onUpstreamClosed')
   /** One request and its response. */
   const serve = (fresh: boolean): Promise<void> =>
     new Promise((resolve, reject) => {
-      const upstream = pool.acquire({ onUpstreamAssigned: () => reject(new Error('it had to wait')) }, fresh)
+      const upstream = pool.acquire({
+        wantsFresh: fresh,
+        triedServers: [],
+        onUpstreamAssigned: () => reject(new Error('it had to wait')),
+      })
       if (typeof upstream === 'string') return reject(new Error(upstream))
       const user: UpstreamUser = {
         onUpstreamConnect: () => {},

@@ -13,6 +13,9 @@
  */
 import { type Beginning, type ByteSet, byteSet, MAX_BEGINNING_BYTES } from './beginnings.ts'
 import { asciiLowerCase, type Region } from './context.ts'
+import { hasByte, nibblesOf, nibbleWeight, setNibbles } from './nibbles.ts'
+import { SAMPLE, weightOf } from './ordinary-text.ts'
+import { chooseStride, type Stride, strideBytes, writeStride } from './stride.ts'
 
 export type PrefilterKind = 'none' | 'bytes' | 'fingerprints' | 'shifts'
 
@@ -79,7 +82,7 @@ export function buildPrefilter(
     for (const fingerprints of chooseFingerprints(beginnings)) {
       const cost =
         COST_OF_FINGERPRINTS[fingerprints.offsets.length] + fingerprints.hitting * COST_OF_HIT + stopping * COST_OF_STOP
-      offer(cost, () => fingerprintPrefilter(beginnings, fingerprints, first))
+      offer(cost, () => fingerprintPrefilter(beginnings, fingerprints, chooseStride(beginnings, cost), first))
     }
   }
   if (isConfirmed && best.cost > GOOD_COST) {
@@ -198,10 +201,8 @@ function countHits(places: Uint8Array, members: Uint8Array, offset: number): num
 function bucketsByByte(buckets: readonly (readonly Beginning[])[], offset: number): Uint8Array {
   const bits = new Uint8Array(256)
   buckets.forEach((bucket, number) => {
-    const { low, high } = nibblesOf(bucket, offset)
-    for (let byte = 0; byte < 256; byte++) {
-      if (((low >> (byte & 15)) & 1) === 1 && ((high >> (byte >> 4)) & 1) === 1) bits[byte] |= 1 << number
-    }
+    const nibbles = nibblesOf(bucket, offset)
+    for (let byte = 0; byte < 256; byte++) if (hasByte(nibbles, byte)) bits[byte] |= 1 << number
   })
   return bits
 }
@@ -211,34 +212,6 @@ function stoppingOf(beginnings: readonly Beginning[]): number {
   return beginnings.reduce((sum, sets) => sum + sets.reduce((product, set) => product * weightOf(set), 1), 0)
 }
 
-interface Nibbles {
-  readonly low: number
-  readonly high: number
-}
-
-/** The low and the high nibbles that a bucket's beginnings have at an offset, as bit masks. */
-function nibblesOf(bucket: readonly Beginning[], offset: number): Nibbles {
-  let low = 0
-  let high = 0
-  for (const beginning of bucket) {
-    const set = beginning[offset]
-    if (set === undefined) return { low: 0xffff, high: 0xffff }
-    for (const byte of set.bytes) {
-      low |= 1 << (byte & 15)
-      high |= 1 << (byte >> 4)
-    }
-  }
-  return { low, high }
-}
-
-function nibbleWeight({ low, high }: Nibbles): number {
-  let sum = 0
-  for (let byte = 0; byte < 256; byte++) {
-    if (((low >> (byte & 15)) & 1) === 1 && ((high >> (byte >> 4)) & 1) === 1) sum += BYTE_WEIGHTS[byte]
-  }
-  return sum
-}
-
 /**
  * Per offset, buckets by low nibble and by high nibble; their conjunction over all offsets is a hit. Then room for the
  * kernel, and for each bucket where its beginnings are: sixteen bytes, and the bits of them that a beginning has to have.
@@ -246,16 +219,21 @@ function nibbleWeight({ low, high }: Nibbles): number {
 function fingerprintPrefilter(
   beginnings: readonly Beginning[],
   { offsets, buckets }: Fingerprints,
+  stride: Stride | undefined,
   { flags: firstBytes }: ByteSet,
 ): Prefilter {
-  const { block, words } = newBlock(2, firstBytes, ENTRIES_AT - TABLES_AT + beginnings.length * 2 * MAX_BEGINNING_BYTES)
+  const strideAt = ENTRIES_AT + beginnings.length * 2 * MAX_BEGINNING_BYTES
+  const strided = stride === undefined ? 0 : strideBytes(stride)
+  const { block, words } = newBlock(2, firstBytes, strideAt - TABLES_AT + strided)
   words.setInt32(4, 16 + MAX_BEGINNING_BYTES, true)
   words.setInt32(24, offsets.length, true)
+  const entries = new Map<Beginning, number>()
   let entry = ENTRIES_AT
   buckets.forEach((bucket, number) => {
     words.setInt32(BUCKETS_AT + number * 8, entry, true)
     words.setInt32(BUCKETS_AT + number * 8 + 4, bucket.length, true)
     for (const beginning of bucket) {
+      entries.set(beginning, entry)
       beginning.forEach(({ bytes }, at) => {
         block[entry + at] = bytes[0]
         block[entry + MAX_BEGINNING_BYTES + at] = 0xff & ~bytes.reduce((bits, byte) => bits | (byte ^ bytes[0]), 0)
@@ -266,15 +244,16 @@ function fingerprintPrefilter(
   offsets.forEach((offset, index) => {
     words.setInt32(8 + index * 4, offset, true)
     buckets.forEach((bucket, number) => {
-      const { low, high } = nibblesOf(bucket, offset)
-      for (let nibble = 0; nibble < 16; nibble++) {
-        if (((low >> nibble) & 1) === 1) block[TABLES_AT + index * 32 + nibble] |= 1 << number
-        if (((high >> nibble) & 1) === 1) block[TABLES_AT + index * 32 + 16 + nibble] |= 1 << number
-      }
+      setNibbles(block, TABLES_AT + index * 32, nibblesOf(bucket, offset), number)
     })
   })
+  if (stride !== undefined) {
+    words.setInt32(28, strideAt, true)
+    writeStride(block, strideAt, stride, (beginning) => entries.get(beginning) ?? 0)
+  }
   const places = [...offsets].sort((a, b) => a - b).join(', ')
-  const reason = `the bytes at offsets ${places} of ${beginnings.length} beginnings are rare together`
+  const far = stride === undefined ? '' : ', and where none is near one place in four is looked at'
+  const reason = `the bytes at offsets ${places} of ${beginnings.length} beginnings are rare together${far}`
   return { kind: 'fingerprints', reason, firstBytes, block }
 }
 
@@ -394,51 +373,3 @@ function shiftPrefilter(beginnings: readonly Beginning[], shifts: Shifts, { flag
     `${shifts.meanShift.toFixed(1)} bytes on average`
   return { kind: 'shifts', reason, firstBytes, block }
 }
-
-/** Share of the bytes of ordinary text that a set has, roughly. */
-export function weightOf({ bytes }: ByteSet): number {
-  let sum = 0
-  for (const byte of bytes) sum += BYTE_WEIGHTS[byte]
-  return Math.min(1, sum)
-}
-
-/** Shares of bytes in HTML, CSS, scripts and JSON, roughly: all that matters is which are rare. */
-const BYTE_WEIGHTS: Float64Array = (() => {
-  const weights = new Float64Array(256).fill(0.0002)
-  const give = (bytes: string, percent: number): void => {
-    for (const byte of bytes) weights[byte.charCodeAt(0)] = percent / 100
-  }
-  give(' ', 11)
-  give('e', 7.5)
-  give('tasi', 5.5)
-  give('onrl', 4.5)
-  give('cdpu', 2.6)
-  give('mhgfb', 1.6)
-  give('vwyk', 0.9)
-  give('xjzq', 0.35)
-  give('<>/"=', 2)
-  give('.-:\n', 1.4)
-  give("_,;(){}'", 0.6)
-  give('0123456789', 0.6)
-  give('ABCDEFGHIJKLMNOPQRSTUVWXYZ', 0.25)
-  give('#&?+%*[]!|$@\\\t\r', 0.2)
-  for (let byte = 0x80; byte < 0xc0; byte++) weights[byte] = 0.0006
-  const sum = weights.reduce((total, weight) => total + weight, 0)
-  return weights.map((weight) => weight / sum)
-})()
-
-/** What a page has between its rarer parts; what is rare together is counted here, since neighbouring bytes are not independent. */
-const SAMPLE = Uint8Array.from(
-  `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Home | Example</title>
-<meta name="viewport" content="width=device-width, initial-scale=1"><link rel="canonical" href="https://www.site.test/en/">
-<link rel="stylesheet" href="https://static.site.test/css/main.min.css?v=20240117"><script async src="//cdn.site.test/js/app.js"></script>
-<script>window.dataLayer=window.dataLayer||[];function gtag(){dataLayer.push(arguments)}gtag("js",new Date());gtag("config","G-1A2B3C4D5E")</script>
-</head><body class="page home"><div id="main" class="container"><ul class="nav"><li><a href="/products/index.html">Products</a></li>
-<li><a href="https://shop.site.test/cart?item=42&amp;ref=top">Cart</a></li></ul><h1>Welcome to the store</h1><p>The quick brown fox jumps
-over the lazy dog, and then some other text that people read: track, trackers, under, until, state, static, start, title, time.</p>
-<img src="https://images.site.test/photos/2024/01/header-1200x800.jpg" alt="A view of the town" width="1200" height="800">
-<form action="/search" method="post"><input type="hidden" name="token" value="f3a9c1d07b"><button type="submit">Search</button></form>
-<script type="application/json">{"id":1047,"name":"Item","price":19.95,"url":"https:\\/\\/www.site.test\\/item\\/1047","tags":["new","sale"]}</script>
-<footer>Copyright 2024 Example Inc. All rights reserved. <a href="mailto:info@site.test">Contact us</a></footer></div></body></html>`,
-  (character) => character.charCodeAt(0),
-)

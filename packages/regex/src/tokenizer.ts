@@ -31,7 +31,8 @@ import { KERNEL_WASM } from './kernel.generated.ts'
 import { type Beginning, beginningsByRule, byteSet } from './beginnings.ts'
 import { buildLiterals } from './literals.ts'
 import type { Instruction } from './program.ts'
-import { buildPrefilter, byteSetBlock, type Prefilter, weightOf } from './prefilter.ts'
+import { weightOf } from './ordinary-text.ts'
+import { buildPrefilter, byteSetBlock, type Prefilter } from './prefilter.ts'
 
 /** Transition rows and records of one rule set; met, the cache starts over. */
 export const MAX_TABLE_BYTES: number = 16 * 1024 * 1024
@@ -254,6 +255,9 @@ export class Tokenizer {
   private readonly stateAt = new Map<number, State>()
   private readonly startTables = new Map<number, number>()
   private readonly starts = new WeakMap<ActiveSet, Step>()
+  private readonly ends = new WeakMap<State, Int32Array>()
+  private lastFlags: Uint8Array = NO_TEXT
+  private lastSet: ActiveSet
   private readonly decided = new Map<string, number>()
   private tableBlocks: { at: number; size: number }[] = []
   private block = 0
@@ -278,6 +282,7 @@ export class Tokenizer {
     this.cacheLimits = cacheLimits
     this.automaton = new Automaton(rules, { priority: options.priority, firedKeepsToken: options.nginx })
     const { automaton } = this
+    this.lastSet = automaton.initialActive
     this.kernel = new WebAssembly.Instance(kernelModule).exports as unknown as Kernel
     this.words = new Int32Array(this.kernel.memory.buffer)
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
@@ -369,12 +374,30 @@ export class Tokenizer {
 
   /** A stream over one body. `active`: nonzero for each rule that applies; absent means all. */
   open(sink: TokenSink, active?: Uint8Array): TokenStream {
-    const { automaton } = this
-    const set =
-      active === undefined || active.every((flag) => flag !== 0)
-        ? automaton.initialActive
-        : automaton.activeSet(automaton.initialActive.rules.filter((rule) => active[rule] !== 0))
-    return new TokenStream(this, sink, set)
+    return new TokenStream(this, sink, active === undefined ? this.automaton.initialActive : this.setOf(active))
+  }
+
+  /** Most bodies have the same rules as the one before. */
+  private setOf(active: Uint8Array): ActiveSet {
+    const { automaton, lastFlags } = this
+    const { rules } = automaton.initialActive
+    let same = lastFlags.length === rules.length
+    for (let rule = 0; same && rule < rules.length; rule++) same = (active[rule] !== 0) === (lastFlags[rule] !== 0)
+    if (same) return this.lastSet
+    const chosen = rules.filter((rule) => active[rule] !== 0)
+    this.lastFlags = active.slice(0, rules.length)
+    this.lastSet = chosen.length === rules.length ? automaton.initialActive : automaton.activeSet(chosen)
+    return this.lastSet
+  }
+
+  /** @internal What happens at the end of a body in this state; undefined if that depends on what it matched. */
+  endOf(state: State): Int32Array | undefined {
+    const known = this.ends.get(state)
+    if (known !== undefined) return known
+    const step = this.automaton.step(state, this.automaton.endSymbol)
+    if ('undecided' in step) return undefined
+    this.ends.set(state, step.ops)
+    return step.ops
   }
 
   /** @internal What happens at the start of a body. */
@@ -719,8 +742,10 @@ export class TokenStream {
     if (!this.ended && !this.passing) {
       this.ended = true
       const { automaton } = this.tokenizer
-      const step = this.decide<Step>((decisions) => automaton.step(this.state, automaton.endSymbol, decisions))
-      this.applyOps(undefined, step.ops, this.tokenizer.words[POS])
+      const ops =
+        this.tokenizer.endOf(this.state) ??
+        this.decide<Step>((decisions) => automaton.step(this.state, automaton.endSymbol, decisions)).ops
+      this.applyOps(undefined, ops, this.tokenizer.words[POS])
       this.heldBytes = 0
     }
     if (!this.flush()) return false
@@ -746,8 +771,11 @@ export class TokenStream {
   }
 
   private takeCounts(): void {
-    const at = this.tokenizer.words[HITS] / 4
-    this.hits.set(this.tokenizer.words.subarray(at, at + this.hits.length))
+    const { hits } = this
+    const { words } = this.tokenizer
+    const at = words[HITS] / 4
+    // PERF: for a handful of rules a loop is cheaper than a view of the memory.
+    for (let rule = 0; rule < hits.length; rule++) hits[rule] = words[at + rule]
   }
 
   private holdsOutput(): boolean {
@@ -770,11 +798,12 @@ export class TokenStream {
     tokenizer.owner = this
     const { parked } = this
     const { words } = tokenizer
-    words.fill(0, POS, ROW)
-    for (const word of [SKIPPED, EDGE_COUNT, EDGE_HEAD, EDGE_BASE, GROUP_COUNT, EMITTED, OUT_LENGTH, WINDOW_START])
-      words[word] = 0
+    for (let word = POS; word < ROW; word++) words[word] = 0
+    for (const word of CLEARED_WORDS) words[word] = 0
     words[BIAS] = tokenizer.windowBase
-    words.set(this.hits, words[HITS] / 4)
+    const { hits } = this
+    const hitsAt = words[HITS] / 4
+    for (let rule = 0; rule < hits.length; rule++) words[hitsAt + rule] = hits[rule]
     if (words[COUNTERS] !== 0) words.set(this.counters, words[COUNTERS] / 4)
     words[CHECK_AT] = 0
     if (parked !== undefined) {
@@ -1355,6 +1384,17 @@ export class TokenStream {
   }
 }
 
+/** Besides those from POS to ROW, what begins at 0 with each body. */
+const CLEARED_WORDS: readonly number[] = [
+  SKIPPED,
+  EDGE_COUNT,
+  EDGE_HEAD,
+  EDGE_BASE,
+  GROUP_COUNT,
+  EMITTED,
+  OUT_LENGTH,
+  WINDOW_START,
+]
 const PARKED_WORDS: readonly number[] = [POS, SKIPPED, EDGE_COUNT, EDGE_HEAD, GROUP_COUNT, EMITTED, SETTLED, BARRIER]
 function bytesOf({ buffer, byteOffset, byteLength }: Uint16Array | Int32Array): Uint8Array {
   return new Uint8Array(buffer, byteOffset, byteLength)

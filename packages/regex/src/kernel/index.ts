@@ -904,7 +904,7 @@ function follow(recipe: usize, edge: usize, length: i32): i32 {
 
 /**
  * Address of the first place in [from, to) where a rule may begin, or `to`. A prefilter block (prefilter.ts): at 0 the
- * kind, at 4 the bytes that have to be there, at 8 four numbers, at 32 a flag per first byte, at 288 tables.
+ * kind, at 4 the bytes that have to be there, at 8 numbers, at 32 a flag per first byte, at 288 tables.
  */
 function skip(prefilter: usize, from: i32, to: i32): i32 {
   let p = from
@@ -927,8 +927,18 @@ function skip(prefilter: usize, from: i32, to: i32): i32 {
       p += 16
     }
   } else if (kind == 2) {
-    p = load<i32>(prefilter, 24) == 2 ? skipByTwo(prefilter, p, to) : skipByFour(prefilter, p, to)
-    if (p < 0) return ~p
+    const stride = load<i32>(prefilter, 28)
+    const byTwo = load<i32>(prefilter, 24) == 2
+    // Matches often stand close to each other: a stride that ends in sight of its start costs more than it saves.
+    let sight = FIRST_SIGHT_BYTES
+    for (;;) {
+      const near = stride == 0 || to - p < sight + STRIDE_NEEDS ? to : p + sight
+      p = byTwo ? skipByTwo(prefilter, p, near, to) : skipByFour(prefilter, p, near, to)
+      if (p < 0) return ~p
+      if (near == to) break
+      p = skipByStride(prefilter, prefilter + <usize>stride, p, to)
+      sight = SIGHT_BYTES
+    }
   } else {
     const last = to - load<i32>(prefilter, 4)
     const gramAt = load<i32>(prefilter, 8)
@@ -983,8 +993,21 @@ function lookUp(low: v128, high: v128, text: v128): v128 {
   )
 }
 
-/** The complement of the first place where a beginning may stand, or where the search has to go on byte by byte. */
-function skipByTwo(prefilter: usize, from: i32, to: i32): i32 {
+/** Bytes that are looked at place by place before the first stride, and after one that found a beginning. */
+const FIRST_SIGHT_BYTES: i32 = 512
+/** More than the step of the stride that found it and the bytes before that at which it may begin. */
+const SIGHT_BYTES: i32 = 192
+const STRIDE_BYTES: i32 = 128
+/** A beginning that a step finds is compared as a whole. */
+const STRIDE_NEEDS: i32 = 144
+/** In the block of a stride: per bucket, where its grams are and how many. */
+const GRAMS_AT: usize = 272
+
+/**
+ * The complement of the first place where a beginning may stand; or where the search has to go on: a place from `near`
+ * on, or where fewer bytes are left than have to be there.
+ */
+function skipByTwo(prefilter: usize, from: i32, near: i32, to: i32): i32 {
   let p = from
   const low0 = v128.load(prefilter, 288)
   const high0 = v128.load(prefilter, 304)
@@ -992,7 +1015,7 @@ function skipByTwo(prefilter: usize, from: i32, to: i32): i32 {
   const high1 = v128.load(prefilter, 336)
   const at0 = load<i32>(prefilter, 8)
   const at1 = load<i32>(prefilter, 12)
-  const last = to - load<i32>(prefilter, 4)
+  const last = min(near - 1, to - load<i32>(prefilter, 4))
   while (p <= last - 16) {
     const hit0 = v128.and(lookUp(low0, high0, v128.load(p + at0)), lookUp(low1, high1, v128.load(p + at1)))
     const hit1 = v128.and(lookUp(low0, high0, v128.load(p + at0, 16)), lookUp(low1, high1, v128.load(p + at1, 16)))
@@ -1013,7 +1036,7 @@ function skipByTwo(prefilter: usize, from: i32, to: i32): i32 {
   return p
 }
 
-function skipByFour(prefilter: usize, from: i32, to: i32): i32 {
+function skipByFour(prefilter: usize, from: i32, near: i32, to: i32): i32 {
   let p = from
   const low0 = v128.load(prefilter, 288)
   const high0 = v128.load(prefilter, 304)
@@ -1027,7 +1050,7 @@ function skipByFour(prefilter: usize, from: i32, to: i32): i32 {
   const at1 = load<i32>(prefilter, 12)
   const at2 = load<i32>(prefilter, 16)
   const at3 = load<i32>(prefilter, 20)
-  const last = to - load<i32>(prefilter, 4)
+  const last = min(near - 1, to - load<i32>(prefilter, 4))
   while (p <= last) {
     const hit = v128.and(
       v128.and(lookUp(low0, high0, v128.load(p + at0)), lookUp(low1, high1, v128.load(p + at1))),
@@ -1038,6 +1061,110 @@ function skipByFour(prefilter: usize, from: i32, to: i32): i32 {
     p += 16
   }
   return p
+}
+
+/**
+ * Where the search has to go on place by place: no beginning stands in between. Of four places one is looked at, as four
+ * bytes from there: each beginning long enough has such a gram at one of them, wherever it begins. At `stride`: how many
+ * bytes of a beginning can lie before its gram; then the buckets of the grams, as `lookUp` reads them, and of what follows them.
+ */
+function skipByStride(prefilter: usize, stride: usize, from: i32, to: i32): i32 {
+  const low0 = v128.load(stride, 16)
+  const high0 = v128.load(stride, 32)
+  const low1 = v128.load(stride, 48)
+  const high1 = v128.load(stride, 64)
+  const low2 = v128.load(stride, 80)
+  const high2 = v128.load(stride, 96)
+  const low3 = v128.load(stride, 112)
+  const high3 = v128.load(stride, 128)
+  // A gram may reach three bytes to the left of its beginning.
+  let p = from - 3
+  const last = to - STRIDE_NEEDS
+  while (p <= last) {
+    const hit0 = gramsAt(p, low0, high0, low1, high1, low2, high2, low3, high3)
+    const hit1 = gramsAt(p + 64, low0, high0, low1, high1, low2, high2, low3, high3)
+    if (
+      v128.any_true(v128.or(hit0, hit1)) &&
+      (confirmGrams(prefilter, stride, p, hit0) || confirmGrams(prefilter, stride, p + 64, hit1))
+    ) {
+      break
+    }
+    p += STRIDE_BYTES
+  }
+  return max(from, p - load<i32>(stride))
+}
+
+/** For each fourth of 64 places, the buckets, as bits, that have the four bytes from there. */
+// @ts-ignore: decorator
+@inline
+function gramsAt(
+  p: i32,
+  low0: v128,
+  high0: v128,
+  low1: v128,
+  high1: v128,
+  low2: v128,
+  high2: v128,
+  low3: v128,
+  high3: v128,
+): v128 {
+  const even = i16x8.splat(0x00ff)
+  const text0 = v128.load(p)
+  const text1 = v128.load(p, 16)
+  const text2 = v128.load(p, 32)
+  const text3 = v128.load(p, 48)
+  const evens0 = i8x16.narrow_i16x8_u(v128.and(text0, even), v128.and(text1, even))
+  const evens1 = i8x16.narrow_i16x8_u(v128.and(text2, even), v128.and(text3, even))
+  const odds0 = i8x16.narrow_i16x8_u(i16x8.shr_u(text0, 8), i16x8.shr_u(text1, 8))
+  const odds1 = i8x16.narrow_i16x8_u(i16x8.shr_u(text2, 8), i16x8.shr_u(text3, 8))
+  return v128.and(
+    v128.and(
+      lookUp(low0, high0, i8x16.narrow_i16x8_u(v128.and(evens0, even), v128.and(evens1, even))),
+      lookUp(low1, high1, i8x16.narrow_i16x8_u(v128.and(odds0, even), v128.and(odds1, even))),
+    ),
+    v128.and(
+      lookUp(low2, high2, i8x16.narrow_i16x8_u(i16x8.shr_u(evens0, 8), i16x8.shr_u(evens1, 8))),
+      lookUp(low3, high3, i8x16.narrow_i16x8_u(i16x8.shr_u(odds0, 8), i16x8.shr_u(odds1, 8))),
+    ),
+  )
+}
+
+/** Whether some beginning stands where a gram of its bucket was hit. */
+function confirmGrams(prefilter: usize, stride: usize, p: i32, grams: v128): bool {
+  if (!v128.any_true(grams)) return false
+  const following = gramsAt(
+    p + 4,
+    v128.load(stride, 144),
+    v128.load(stride, 160),
+    v128.load(stride, 176),
+    v128.load(stride, 192),
+    v128.load(stride, 208),
+    v128.load(stride, 224),
+    v128.load(stride, 240),
+    v128.load(stride, 256),
+  )
+  const hit = v128.and(grams, following)
+  if (!v128.any_true(hit)) return false
+  let places = i8x16.bitmask(i8x16.ne(hit, i8x16.splat(0)))
+  v128.store(prefilter, hit, HITS_AT)
+  while (places != 0) {
+    const lane = ctz<i32>(places)
+    places &= places - 1
+    let buckets = <i32>load<u8>(prefilter + <usize>lane, HITS_AT)
+    while (buckets != 0) {
+      const bucket = stride + (<usize>ctz<i32>(buckets) << 3)
+      buckets &= buckets - 1
+      // A gram: where the beginning stands, counted from it, and where that is to be found.
+      let gram = prefilter + <usize>load<i32>(bucket, GRAMS_AT)
+      for (let left = load<i32>(bucket, GRAMS_AT + 4); left > 0; left--) {
+        const entry = prefilter + <usize>load<i32>(gram, 4)
+        const text = v128.load(p + (lane << 2) - load<i32>(gram))
+        if (!v128.any_true(v128.and(v128.xor(text, v128.load(entry)), v128.load(entry, 16)))) return true
+        gram += 8
+      }
+    }
+  }
+  return false
 }
 
 /** The first place from `p` on that was hit and where some beginning of its buckets stands, or -1. */
