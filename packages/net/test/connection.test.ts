@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest'
+import { AddressCache } from '../src/address-cache.ts'
 import { type Connection, type ConnectionHandler, connect, listen, WRITE_HIGH_WATER_BYTES } from '../src/connection.ts'
 
 interface Recorder extends ConnectionHandler {
@@ -224,10 +225,14 @@ it('a name is connected to by those of its addresses that are allowed, and by no
         {
           host: 'localhost',
           port: listener.address.port,
-          allowsAddress: (address) => {
-            asked.push(address)
-            return allowed && address === '127.0.0.1'
-          },
+          addresses: new AddressCache({
+            host: 'localhost',
+            maxAgeMs: 1_000,
+            allowsAddress: (address) => {
+              asked.push(address)
+              return allowed && address === '127.0.0.1'
+            },
+          }),
         },
         {
           onConnect: () => {

@@ -133,9 +133,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
       this.#addresses = isAddress ? undefined : this.#makeAddresses(host)
     }
     const tls =
-      server.tls === true
-        ? new ClientTls({ ...config.tls, serverName: config.tls?.serverName ?? tlsName })
-        : undefined
+      server.tls === true ? new ClientTls({ ...config.tls, serverName: config.tls?.serverName ?? tlsName }) : undefined
     this.#connectOptions = {
       ...('path' in server ? { path: server.path } : { host: server.host, port: server.port }),
       ...(this.#addresses === undefined ? {} : { addresses: this.#addresses }),
