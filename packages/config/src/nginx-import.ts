@@ -129,7 +129,7 @@ function judge(directives: readonly NginxDirective[], notes: NginxNotes): void {
   for (const directive of directives) {
     const { name } = directive
     if (name === 'upstream' || CARRIED.has(name)) continue
-    if (NEEDLESS.has(name))
+    if (NEEDLESS.has(name) || isUpgradeMap(directive))
       notes.add('needless', directive, 'about the process that nginx is, or what prexy does anyway')
     else {
       const reason = Object.hasOwn(REASONS, name) ? REASONS[name] : 'prexy has nothing for it'

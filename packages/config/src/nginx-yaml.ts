@@ -119,7 +119,7 @@ function mostCommon(all: readonly ImportedServing[], keys: readonly ServingKey[]
     counts.set(text, count)
     if (count > best.count) best = { count, serving: Object.fromEntries(said) }
   }
-  return best.serving
+  return best.count > 1 || all.length === 1 ? best.serving : {}
 }
 
 function ownServing(serving: ImportedServing, shared: ImportedServing): object {
