@@ -1,0 +1,244 @@
+/**
+ * Takes secrets out of text whose form is not known, or only roughly: pages, scripts, JSON, XML, forms, header values.
+ *
+ * Two things are looked for. What is a secret by its looks: user names and passwords in URLs, JSON Web Tokens, keys of
+ * well-known services, private keys, credentials behind `Bearer` and `Basic`. And what stands behind the name of a secret:
+ * `"password": "..."`, `token=...`, `<secret>...</secret>`, `<input name="csrf" value="...">`, a part of a multipart form.
+ * The text may be cut off anywhere: a secret at the end is taken out as far as it is there.
+ *
+ * Text stands for octets, one character each (latin-1), or is Unicode; all that is looked for is ASCII. What is not taken
+ * out stays as it is, and redacting twice is the same as once. Linear in the text, but for constant factors: every
+ * quantifier is bounded, or ends where what it repeats cannot begin anew.
+ *
+ * It errs on the side of taking too much: `token = next()` in a script loses `next(`.
+ */
+import type { NamePlace, SecretNames } from './secret-names.ts'
+
+/** What stands in the place of a secret. */
+export const REDACTED = '[redacted]'
+
+const LOOKS = new RegExp(
+  [
+    // Of a URL: user and password.
+    String.raw`:\/\/[^\s\/?#"'<>@]{1,256}@`,
+    // The same, cut off by the end of the text; what looks like a port is taken for one.
+    String.raw`:\/\/[^\s\/?#"'<>@:]{1,128}:(?!\d{1,5}$)[^\s\/?#"'<>@]{1,256}$`,
+    // JSON Web Tokens, whole or cut off by the end of the text; not in the middle of a longer run, so that runs are read once.
+    String.raw`(?:(?<![\w-])|(?<=%[0-9A-Fa-f]{2}))eyJ[\w-]{10,}(?:(?:\.[\w-]*){1,4}|$)`,
+    String.raw`-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----`,
+    String.raw`\b(?:[Bb]earer|BEARER|[Bb]asic|BASIC)(?: |%20|\+)[\w.~+\/=-]{12,}`,
+    // Keys that services give a prefix, for finding them where they should not be.
+    String.raw`\b(?:AKIA|ASIA)[A-Z0-9]{12,}`,
+    String.raw`\bgh[opsur]_\w{16,}`,
+    String.raw`\bgithub_pat_\w{16,}`,
+    String.raw`\bglpat-[\w-]{16,}`,
+    String.raw`\bxox[abeoprs]-[\w-]{10,}`,
+    String.raw`\b[rs]k_(?:live|test)_\w{10,}`,
+    String.raw`\bAIza[\w-]{30,}`,
+    String.raw`\bya29\.[\w-]{16,}`,
+    String.raw`\bnpm_\w{30,}`,
+  ].join('|'),
+  'g',
+)
+
+const MAX_NAME_UNITS = 64
+/** How far the rest of a tag or the head of a part is looked through. */
+const MAX_TAG_UNITS = 1_024
+
+/** The text without its secrets; the same string if it holds none. */
+export function redactText(text: string, names: SecretNames, place: NamePlace): string {
+  return redactNamed(redactLooks(text), names, place)
+}
+
+/** Takes out what is a secret by its looks. */
+export function redactLooks(text: string): string {
+  LOOKS.lastIndex = 0
+  if (!LOOKS.test(text)) return text
+  let result = ''
+  let at = 0
+  LOOKS.lastIndex = 0
+  for (let match = LOOKS.exec(text); match !== null; match = LOOKS.exec(text)) {
+    const [found] = match
+    result += text.slice(at, match.index)
+    at = match.index + found.length
+    if (found.startsWith('://')) {
+      result += found.endsWith('@') ? `://${REDACTED}@` : `://${REDACTED}`
+    } else if (found.startsWith('-----')) {
+      const end = text.indexOf('-----END', at)
+      result += found + REDACTED
+      at = end < 0 ? text.length : end
+      LOOKS.lastIndex = at
+    } else {
+      const scheme = /^(bearer|basic)(?: |%20|\+)/i.exec(found)?.[0]
+      // "Basic authentication" is no credential.
+      if (scheme !== undefined && /^[A-Za-z-]*$/.test(found.slice(scheme.length)) && found.length < 40) result += found
+      else result += (scheme ?? '') + REDACTED
+    }
+  }
+  return result + text.slice(at)
+}
+
+/** Takes out what stands behind the name of a secret. */
+function redactNamed(text: string, names: SecretNames, place: NamePlace): string {
+  let result = ''
+  let at = 0
+  const { hints } = names
+  hints.lastIndex = 0
+  for (let match = hints.exec(text); match !== null; match = hints.exec(text)) {
+    if (match.index < at) {
+      hints.lastIndex = at
+      continue
+    }
+    const start = nameStart(text, match.index, at)
+    const end = nameEnd(text, match.index + match[0].length)
+    hints.lastIndex = end
+    if (!names.has(text.slice(start, end), place)) continue
+    const value = valueBehind(text, start, end)
+    if (value === undefined || value.start < at || value.start === value.end) continue
+    if (text.startsWith(REDACTED, value.start)) continue
+    result += text.slice(at, value.start) + (value.replacement ?? REDACTED)
+    at = value.end
+    hints.lastIndex = Math.max(at, end)
+  }
+  return at === 0 ? text : result + text.slice(at)
+}
+
+function nameStart(text: string, from: number, least: number): number {
+  let start = from
+  const stop = Math.max(least, from - MAX_NAME_UNITS)
+  while (start > stop && isNameUnit(text.charCodeAt(start - 1))) start--
+  // Of `user%5Bpin%5D`, the name is pin.
+  if (start > 0 && text[start - 1] === '%' && /^[0-9A-Fa-f]{2}/.test(text.slice(start, start + 2))) start += 2
+  return Math.min(start, from)
+}
+
+function nameEnd(text: string, from: number): number {
+  let end = from
+  const stop = Math.min(text.length, from + MAX_NAME_UNITS)
+  while (end < stop && isNameUnit(text.charCodeAt(end))) end++
+  return end
+}
+
+/** Letters, digits, `$`, `-`, `.`, `_`. */
+function isNameUnit(unit: number): boolean {
+  return (
+    (unit >= 0x61 && unit <= 0x7a) ||
+    (unit >= 0x41 && unit <= 0x5a) ||
+    (unit >= 0x30 && unit <= 0x39) ||
+    unit === 0x5f ||
+    unit === 0x2d ||
+    unit === 0x24 ||
+    unit === 0x2e
+  )
+}
+
+interface Value {
+  readonly start: number
+  readonly end: number
+  /** Where it is not {@link REDACTED} alone. */
+  readonly replacement?: string
+}
+
+function valueBehind(text: string, nameFrom: number, nameTo: number): Value | undefined {
+  if (text[nameFrom - 1] === '<') return elementContent(text, nameTo)
+  if (text[nameFrom - 1] === ':' && /<[\w.-]{1,32}:$/.test(text.slice(Math.max(nameFrom - 34, 0), nameFrom))) {
+    return elementContent(text, nameTo)
+  }
+  if (/cookie$/i.test(text.slice(nameFrom, nameTo))) {
+    const line = /:[^\r\n]+/y
+    line.lastIndex = nameTo
+    if (line.test(text) && !/^:\s*\\?["'`]/.test(text.slice(nameTo, nameTo + 8))) {
+      return { start: nameTo + 1, end: line.lastIndex, replacement: ` ${REDACTED}` }
+    }
+  }
+  return assigned(text, nameTo) ?? attributeOrPart(text, nameFrom, nameTo)
+}
+
+/** `name="..."`, `'name': 5`, `name=...&`, `name]=...`, `name%5D=...`, `\"name\":\"...\"`. */
+function assigned(text: string, nameTo: number): Value | undefined {
+  const between = /(?:%5[Dd]|\]){0,4}(?:\\{0,3}["'`])?(?:\s{0,20}(?:=>|:=|[=:])|%3[Dd])\s{0,20}/y
+  between.lastIndex = nameTo
+  const separator = between.exec(text)
+  if (separator === null) return undefined
+  const start = between.lastIndex
+  const quote = /\\{0,3}["'`]/y
+  quote.lastIndex = start
+  const opened = quote.exec(text)?.[0]
+  if (opened !== undefined) return { start: start + opened.length, end: quoteEnd(text, start + opened.length, opened) }
+  const first = text[start]
+  if (first === '{' || first === '[') {
+    if (text.startsWith(REDACTED, start)) return { start, end: start }
+    return { start, end: bracketEnd(text, start), replacement: `"${REDACTED}"` }
+  }
+  const bare = separator[0].includes('%') ? /[^\s,;&<>"'`{}()%]+/y : /[^\s,;&<>"'`{}()]+/y
+  bare.lastIndex = start
+  const word = bare.exec(text)?.[0]
+  if (word === undefined || /^(?:null|true|false|undefined|none)$/i.test(word)) return undefined
+  if (/^(?:bearer|basic|digest|negotiate|token)$/i.test(word)) {
+    const credentials = /[ \t]+[^\s,;&<>"'`]+/y
+    credentials.lastIndex = start + word.length
+    if (credentials.test(text)) return { start, end: credentials.lastIndex, replacement: `${word} ${REDACTED}` }
+  }
+  // A number must stay one, or JSON is none any more.
+  const isNumber = separator[0].includes(':') && /^-?\d+(?:\.\d+)?$/.test(word)
+  return { start, end: start + word.length, ...(isNumber ? { replacement: '0' } : {}) }
+}
+
+/** `opened`: the quote with the backslashes before it, since JSON within a string has those. */
+function quoteEnd(text: string, from: number, opened: string): number {
+  const mark = opened.at(-1) ?? '"'
+  const depth = opened.length - 1
+  for (let at = text.indexOf(mark, from); at >= 0; at = text.indexOf(mark, at + 1)) {
+    let slashes = 0
+    while (at - slashes > from && text[at - slashes - 1] === '\\') slashes++
+    if (depth === 0 ? slashes % 2 === 0 : slashes <= depth) return at - Math.min(slashes, depth)
+  }
+  return text.length
+}
+
+/** Behind the bracket that closes the one at `from`, strings left out. */
+function bracketEnd(text: string, from: number): number {
+  let depth = 0
+  for (let at = from; at < text.length; at++) {
+    const unit = text[at]
+    if (unit === '{' || unit === '[') depth++
+    else if (unit === '}' || unit === ']') depth--
+    else if (unit === '"') at = quoteEnd(text, at + 1, '"')
+    if (depth === 0) return at + 1
+  }
+  return text.length
+}
+
+/** `<name ...>...</`. */
+function elementContent(text: string, nameTo: number): Value | undefined {
+  const close = text.slice(nameTo, nameTo + MAX_TAG_UNITS).indexOf('>')
+  if (close < 0 || text[nameTo + close - 1] === '/') return undefined
+  const start = nameTo + close + 1
+  const end = text.indexOf('</', start)
+  return { start, end: end < 0 ? text.length : end }
+}
+
+/** `name="secret" value="..."`, `type=password value=...`, or the part of a form that is called so. */
+function attributeOrPart(text: string, nameFrom: number, nameTo: number): Value | undefined {
+  const before = text.slice(Math.max(nameFrom - 16, 0), nameFrom)
+  if (!/(?:name|id|type|itemprop|property)\s?=\s?["']?[^"'\s=]{0,8}$/i.test(before)) return undefined
+  const rest = text.slice(nameTo, nameTo + MAX_TAG_UNITS)
+  if (/form-data; {0,5}name="?[^"]{0,8}$/i.test(text.slice(Math.max(nameFrom - 40, 0), nameFrom))) {
+    const head = /^[^\r\n]{0,200}(?:\r\n[^\r\n]{1,200}){0,4}\r\n\r\n/.exec(rest)
+    if (head === null) return undefined
+    const start = nameTo + head[0].length
+    const end = text.indexOf('\r\n--', start)
+    return { start, end: end < 0 ? text.length : end }
+  }
+  const reach = Math.max(nameFrom - MAX_TAG_UNITS, 0)
+  const opened = text.slice(reach, nameFrom).lastIndexOf('<')
+  if (opened < 0) return undefined
+  const open = reach + opened
+  const tagEnd = rest.indexOf('>')
+  const tag = text.slice(open, tagEnd < 0 ? nameTo + MAX_TAG_UNITS : nameTo + tagEnd)
+  const attribute = /[\s"'/](?:value|content)\s{0,5}=\s{0,5}(?:"([^"]*)|'([^']*)|([^\s"'>]+))/i.exec(tag)
+  if (attribute === null) return undefined
+  const content = attribute[1] ?? attribute[2] ?? attribute[3]
+  const end = open + attribute.index + attribute[0].length
+  return { start: end - content.length, end }
+}
