@@ -3,18 +3,13 @@ import { Command, Option } from 'commander'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
 import { DEFAULT_MAX_HELD_BYTES, MAX_MAX_HELD_BYTES, MIN_MAX_HELD_BYTES } from '@prexy/rewrite/rules'
+import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addRuleOptions } from './rule-options.ts'
 import { stylesFor } from './terminal.ts'
 import { VERSION } from './version.ts'
 
 export type LogFormat = 'text' | 'json' | 'off'
-
-/** What a command is run with: where it leaves its exit code, and how it says what is wrong with its words. */
-export interface CommandRun {
-  code: number
-  complain(text: string): void
-}
 
 /** Builds the program; `parseAsync` runs it. Throws CommandError and CommanderError for what is wrong with the words. */
 export function buildProgram(run: CommandRun): Command {
@@ -307,10 +302,6 @@ function noSuchCommand(words: readonly string[], parent: Command): string {
   return `there is no command ${words.join(' ')}; ${names.length === 0 ? `prexy ${before.join('')}has none` : hint}`
 }
 
-function subcommand(parent: Command, name: string, description: string): Command {
-  return parent.command(name).description(description).helpCommand(false).allowExcessArguments(false)
-}
-
 function addListenOption(command: Command): void {
   command.addOption(
     new Option(
@@ -362,34 +353,6 @@ function rewriteOptions(flags: RewriteOptions): RewriteOptions {
     ...(overflow === undefined ? {} : { overflow }),
     ...(compat === undefined ? {} : { compat }),
   }
-}
-
-type Example = readonly [what: string, command: string]
-
-/** Examples by command, for the reference. */
-const EXAMPLES = new WeakMap<Command, readonly Example[]>()
-const NOTES = new WeakMap<Command, string>()
-
-export function examplesOf(command: Command): readonly Example[] {
-  return EXAMPLES.get(command) ?? []
-}
-
-export function notesOf(command: Command): string | undefined {
-  return NOTES.get(command)
-}
-
-function addExamples(command: Command, examples: readonly Example[]): void {
-  EXAMPLES.set(command, examples)
-  command.addHelpText('after', (context) => {
-    const style = stylesFor(context.error ? process.stderr : process.stdout, process.env)
-    const lines = examples.map(([what, line]) => `${what === '' ? '' : `  ${style.dim(`# ${what}`)}\n`}  $ ${line}\n`)
-    return `\n${style.bold('Examples:')}\n${lines.join('\n')}`
-  })
-}
-
-function addNotes(command: Command, text: string): void {
-  NOTES.set(command, text)
-  command.addHelpText('after', text)
 }
 
 function styleHelp(program: Command): void {

@@ -12,7 +12,8 @@ import {
   DEFAULT_UPSTREAM_WAITING,
 } from '@prexy/proxy/proxy-config'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
-import { buildProgram, examplesOf, notesOf } from './program.ts'
+import { examplesOf, notesOf } from './command-parts.ts'
+import { buildProgram } from './program.ts'
 import { DEFAULT_DRAIN_MS } from './serve.ts'
 
 const GENERATED = '<!-- Made by tools/generate-docs.mjs from the definitions in the code: edit those. -->'
