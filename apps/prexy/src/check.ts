@@ -1,10 +1,12 @@
 /** `prexy check`: everything that is wrong with a file, each with its place, the reason and what to do. */
-import { type Loaded, loadConfig, loadRules, type RuleList } from '@prexy/config/load'
+import { loadRules } from '@prexy/config/load'
+import type { ConfigFiles } from '@prexy/config/files'
 import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
 import { readYaml } from '@prexy/config/yaml-source'
+import { FILE_SYSTEM } from './config-files.ts'
+import { compileLists, countRules, loadConfiguration, withoutEchoes } from './config-load.ts'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { readText } from './read-text.ts'
-import { compileHeaderList, compileRuleList } from './rule-source.ts'
 import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
 import { type Styles, stylesFor } from './terminal.ts'
 
@@ -22,9 +24,9 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
   let failed = false
   finishWithoutReader()
   for (const file of files) {
-    let text: string
+    let report: CheckReport
     try {
-      text = await readText(file)
+      report = FILE_SYSTEM.list(file) === undefined ? checkText(await readText(file), file) : checkConfiguration(file)
     } catch (error) {
       if (!(error instanceof CommandError)) throw error
       // The other files are still worth checking.
@@ -32,7 +34,6 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
       failed = true
       continue
     }
-    const report = checkText(text, file)
     failed ||= hasErrors(report)
     await writeStandardOutput(json ? `${JSON.stringify(reportAsJson(report))}\n` : `${formatReport(report, style)}\n`)
   }
@@ -41,35 +42,21 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
 
 /** Checks a configuration, or a rules file when the document is a list. */
 function checkText(text: string, file: string): CheckReport {
-  if (Array.isArray(readYaml(text, file).value)) {
-    const loaded = loadRules(text, file)
-    const problems = withRuleProblems(loaded)
-    return { file, kind: 'rules', problems, ruleCount: countRules(loaded.ruleLists), routeCount: 0 }
-  }
-  const loaded = loadConfig(text, file)
-  const problems = withRuleProblems(loaded)
-  const routeCount = loaded.value?.routes.length ?? 0
-  return { file, kind: 'configuration', problems, ruleCount: countRules(loaded.ruleLists), routeCount }
+  if (!Array.isArray(readYaml(text, file).value)) return checkConfiguration(file, text)
+  const loaded = loadRules(text, file)
+  const problems = sortProblems(withoutEchoes([...loaded.problems, ...compileLists(loaded).problems]))
+  return { file, kind: 'rules', problems, ruleCount: countRules(loaded.ruleLists), routeCount: 0 }
 }
 
-function withRuleProblems({
-  problems: found,
-  source,
-  ruleLists,
-  headerLists,
-}: Loaded<unknown>): readonly ConfigProblem[] {
-  const problems = new Map<string, ConfigProblem>()
-  // Routes that take the same rules with other options find the same problems again.
-  const ofRules = ruleLists.flatMap((list) => compileRuleList(source, list).problems)
-  const ofHeaders = headerLists.flatMap((list) => compileHeaderList(source, list).problems)
-  for (const problem of [...found, ...ofRules, ...ofHeaders]) {
-    problems.set(formatProblem(problem), problem)
+/** `text`: what was read of the file already. */
+function checkConfiguration(file: string, text?: string): CheckReport {
+  const files: ConfigFiles = {
+    ...FILE_SYSTEM,
+    read: (path) =>
+      path === file && text !== undefined ? { bytes: new TextEncoder().encode(text) } : FILE_SYSTEM.read(path),
   }
-  return sortProblems([...problems.values()])
-}
-
-function countRules(lists: readonly RuleList[]): number {
-  return new Set(lists.flatMap((list) => list.paths.map((path) => path.join('/')))).size
+  const { problems, ruleCount, routeCount } = loadConfiguration(file, process.env, files)
+  return { file, kind: 'configuration', problems, ruleCount, routeCount }
 }
 
 function hasErrors(report: CheckReport): boolean {
@@ -109,6 +96,7 @@ function reportAsJson(report: CheckReport): unknown {
     routes: report.routeCount,
     problems: report.problems.map(({ severity, position, path, message, hint }) => ({
       severity,
+      ...(position.file === report.file ? {} : { file: position.file }),
       line: position.line,
       column: position.column,
       path,

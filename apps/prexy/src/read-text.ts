@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
+import { decodeText } from '@prexy/config/files'
 import { MAX_CONFIG_CHARACTERS } from '@prexy/config/yaml-source'
 import { CommandError } from './exit-codes.ts'
 
@@ -12,14 +13,10 @@ export async function readText(path: string): Promise<string> {
     throw new CommandError(`${path}: ${fileErrorReason(error)}`)
   }
   if (bytes.length > MAX_CONFIG_CHARACTERS * 4) throw new CommandError(`${path}: the file is too long`)
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    const text = new TextDecoder().decode(bytes)
-    const before = text.slice(0, text.indexOf('\ufffd')).split('\n')
-    const column = (before.at(-1)?.length ?? 0) + 1
-    throw new CommandError(`${path}:${before.length}:${column}: this is not UTF-8; save the file as UTF-8`)
-  }
+  const decoded = decodeText(bytes)
+  if ('text' in decoded) return decoded.text
+  const { line, column, reason } = decoded
+  throw new CommandError(`${path}:${line}:${column}: ${reason}`)
 }
 
 const REASONS: Readonly<Record<string, string>> = {

@@ -2,18 +2,12 @@
 import { decodeLatin1 } from '@prexy/bytes/latin1'
 import { decodeUtf8, encodeUtf8 } from '@prexy/bytes/utf8'
 import type { RewriteOptions } from '@prexy/config/config-schema'
-import {
-  type ConfigRule,
-  loadRules,
-  locateFinding,
-  parseRule,
-  type RuleFinding,
-  type RuleList,
-} from '@prexy/config/load'
+import type { ConfigRule, RedirectAction, RuleList } from '@prexy/config/config'
+import { loadRules, locateAt, locateFinding, parseRule, type RuleFinding } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem } from '@prexy/config/problem'
 import type { HeaderList } from '@prexy/config/header-list'
-import type { YamlSource } from '@prexy/config/yaml-source'
 import { compileHeaderRules, HeaderRuleError, type HeaderRules } from '@prexy/proxy/header-rules'
+import { compileRedirectTarget } from '@prexy/proxy/route-answer'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { compileRuleSet, resolveOptions } from '@prexy/rewrite/rule-set'
 import { type Rule, type RuleProblem, RuleSetError } from '@prexy/rewrite/rules'
@@ -24,7 +18,7 @@ import { printable } from './terminal.ts'
 
 type Origin =
   | { readonly kind: 'option'; readonly rule: OptionRule }
-  | { readonly kind: 'file'; readonly source: YamlSource; readonly list: RuleList; readonly index: number }
+  | { readonly kind: 'file'; readonly list: RuleList; readonly index: number }
 
 /** Compiles the rules that the command line names; throws a CommandError that lists everything wrong with them. */
 export async function compileRuleEntries(entries: readonly RuleEntry[], options: RewriteOptions): Promise<RuleSet> {
@@ -38,7 +32,7 @@ export async function compileRuleEntries(entries: readonly RuleEntry[], options:
       for (const list of loaded.ruleLists) {
         for (const [index, rule] of list.rules.entries()) {
           rules.push(rule)
-          origins.push({ kind: 'file', source: loaded.source, list, index })
+          origins.push({ kind: 'file', list, index })
         }
       }
       continue
@@ -54,7 +48,7 @@ export async function compileRuleEntries(entries: readonly RuleEntry[], options:
   const describe = (problem: RuleProblem): string => {
     const origin = origins[problem.rule]
     if (origin.kind === 'option') return describeOption(origin.rule, problem)
-    return formatProblem(locateFinding(origin.source, origin.list, { ...problem, rule: origin.index }, 'error'))
+    return formatProblem(locateFinding(origin.list, { ...problem, rule: origin.index }, 'error'))
   }
   try {
     const set = compileRuleSet(toEngineRules(rules, options), options)
@@ -67,37 +61,58 @@ export async function compileRuleEntries(entries: readonly RuleEntry[], options:
 }
 
 /** The set, or undefined with the reasons in `problems`. */
-export function compileRuleList(
-  source: YamlSource,
-  list: RuleList,
-): { set: RuleSet | undefined; problems: ConfigProblem[] } {
+export function compileRuleList(list: RuleList): { set: RuleSet | undefined; problems: ConfigProblem[] } {
   try {
     const set = compileRuleSet(toEngineRules(list.rules, list.options), list.options)
     const problems = set.unbounded.map(({ rule, message }) => {
       const limit = `overflow: ${set.options.overflow} at ${set.options.maxHeldBytes} bytes`
       const hint = `give its repeats an upper bound, like [0-9]{1,12}, or expect ${limit}`
-      return locateFinding(source, list, { rule, field: 'regex', at: undefined, message, hint }, 'warning')
+      return locateFinding(list, { rule, field: 'regex', at: undefined, message, hint }, 'warning')
     })
     return { set, problems }
   } catch (error) {
     if (!(error instanceof RuleSetError)) throw error
-    return { set: undefined, problems: error.problems.map((problem) => locateFinding(source, list, problem, 'error')) }
+    return { set: undefined, problems: error.problems.map((problem) => locateFinding(list, problem, 'error')) }
+  }
+}
+
+/** What is wrong with a rule on its own, for the engine; undefined if nothing is. */
+export function refusalOfRule(rule: unknown, options: RewriteOptions): string | undefined {
+  const { rule: parsed, problems: malformed } = parseRule(rule)
+  if (parsed === undefined) return malformed[0]?.message
+  try {
+    compileRuleSet(toEngineRules([parsed], options), options)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof RuleSetError)) throw error
+    const [{ message, hint }] = error.problems
+    return hint === undefined ? message : `${message}; ${hint}`
   }
 }
 
 /** The rules, or undefined with the reasons in `problems`. */
-export function compileHeaderList(
-  source: YamlSource,
-  list: HeaderList,
-): { rules: HeaderRules | undefined; problems: ConfigProblem[] } {
+export function compileHeaderList(list: HeaderList): { rules: HeaderRules | undefined; problems: ConfigProblem[] } {
   try {
     return { rules: compileHeaderRules(list.rules, list.side), problems: [] }
   } catch (error) {
     if (!(error instanceof HeaderRuleError)) throw error
     return {
       rules: undefined,
-      problems: error.problems.map((problem) => locateFinding(source, list, problem, 'error')),
+      problems: error.problems.map((problem) => locateFinding(list, problem, 'error')),
     }
+  }
+}
+
+/** What a redirect's target compiles to, or undefined with the reasons in `problems`. */
+export function compileTarget({ to, place }: RedirectAction): {
+  rules: HeaderRules | undefined
+  problems: ConfigProblem[]
+} {
+  try {
+    return { rules: compileRedirectTarget(to), problems: [] }
+  } catch (error) {
+    if (!(error instanceof HeaderRuleError)) throw error
+    return { rules: undefined, problems: error.problems.map((problem) => locateAt(place, problem, 'error')) }
   }
 }
 

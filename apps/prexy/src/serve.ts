@@ -1,15 +1,14 @@
 /** From a configuration to a running proxy, and back down again. */
 import { networkInterfaces } from 'node:os'
-import { type Config, configFromValue, type RouteConfig } from '@prexy/config/load'
+import type { Config, RouteConfig } from '@prexy/config/config'
+import { configFromValue } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
-import type { HeaderList } from '@prexy/config/header-list'
 import { formatProblem } from '@prexy/config/problem'
-import type { HeaderRules } from '@prexy/proxy/header-rules'
-import type { RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
+import type { UpstreamSettings } from '@prexy/config/upstream-settings'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
-import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { type AccessLog, createAccessLog } from './access-log.ts'
 import { type CompiledLists, loadConfiguration } from './config-load.ts'
+import { proxyRoutes } from './config-proxy.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import type { LogFormat } from './program.ts'
 import type { RuleEntry } from './rule-options.ts'
@@ -39,12 +38,16 @@ export async function serveOrigin(
     )
   }
   const set = await compileRuleEntries(entries, options)
-  return await runServer(loaded.value, { setOf: () => set, headersOf: () => undefined }, Date.now())
+  return await runServer(
+    loaded.value,
+    { setOf: () => set, headersOf: () => undefined, targetOf: () => undefined },
+    Date.now(),
+  )
 }
 
 /** `prexy serve`. Ends when a signal does it; the exit code. */
 export async function serveFile(file: string, listen: readonly string[], log: LogFormat | undefined): Promise<number> {
-  const { config: loaded, compiled, problems, changedMs } = await loadConfiguration(file)
+  const { config: loaded, compiled, problems, changedMs } = loadConfiguration(file)
   if (loaded === undefined) {
     const errors = problems.filter((problem) => problem.severity === 'error')
     throw new CommandError(`the configuration has errors, nothing was started\n${errors.map(formatProblem).join('\n')}`)
@@ -78,7 +81,7 @@ async function runServer(config: Config, compiled: CompiledLists, changedMs: num
     process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
   }
   for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
-  for (const route of config.routes) say(style.dim(describeRoute(route, compiled.setOf(route.ruleList))))
+  for (const line of describeRoutes(config, compiled)) say(style.dim(line))
   const signal = await stopSignal()
   const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
   say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
@@ -110,11 +113,30 @@ function addressUrl(host: string, port: number): string {
   return `http://${open}:${port}/${everywhere}`
 }
 
-function describeRoute(route: RouteConfig, set: RuleSet | undefined): string {
-  const { host, port } = route.upstream
-  const count = set?.rules.length ?? 0
-  const rules = `${count} rule${count === 1 ? '' : 's'}`
-  return `${route.name} -> http://${host.includes(':') ? `[${host}]` : host}:${port}, ${rules}`
+/** Sites and routes that are told of at the start; of more, their number. */
+const MAX_DESCRIBED_ROUTES = 20
+
+/** What goes where, one line each. */
+function describeRoutes({ sites, routes }: Config, compiled: CompiledLists): readonly string[] {
+  const all = [...sites.flatMap((site) => site.routes), ...routes]
+  if (all.length > MAX_DESCRIBED_ROUTES) return [`${sites.length} sites, ${all.length} routes`]
+  return all.map((route) => describeRoute(route, compiled.setOf(route.ruleList)?.rules.length ?? 0))
+}
+
+function describeRoute({ name, action }: RouteConfig, count: number): string {
+  if (action.kind === 'redirect') return `${name} -> ${action.status} ${action.to}`
+  if (action.kind === 'respond') return `${name} -> ${action.status}, ${action.body.length} bytes`
+  return `${name} -> ${upstreamText(action.upstream)}, ${count} rule${count === 1 ? '' : 's'}`
+}
+
+function upstreamText({ name, servers }: UpstreamSettings): string {
+  if (name !== undefined) return name
+  const [first, ...others] = servers.map((server) => {
+    if ('path' in server) return `unix:${server.path}`
+    const host = server.host.includes(':') ? `[${server.host}]` : server.host
+    return `${server.tls === true ? 'https' : 'http'}://${host}:${server.port}`
+  })
+  return others.length === 0 ? first : `${first} and ${others.length} more`
 }
 
 /** Starts what `config` says. */
@@ -126,7 +148,7 @@ export async function startServer(
 ): Promise<RunningProxy> {
   return await startProxy({
     listen: config.listen.map(({ host, port }) => ({ host: host ?? everyAddress(), port })),
-    routes: config.routes.map((route) => proxyRoute(route, compiled, rulesChangedMs)),
+    ...proxyRoutes(config, compiled, rulesChangedMs),
     timeouts: config.timeouts,
     limits: config.limits,
     ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
@@ -135,45 +157,6 @@ export async function startServer(
     ...(log.exchange === undefined ? {} : { onExchange: log.exchange }),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),
   })
-}
-
-function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs: number): ProxyRoute {
-  const rules = compiled.setOf(route.ruleList)
-  const headersOf = (side: HeaderList['side']): HeaderRules | undefined => {
-    const list = route.headerLists.find((one) => one.side === side)
-    return list === undefined ? undefined : compiled.headersOf(list)
-  }
-  const requestHeaders = headersOf('request')
-  const responseHeaders = headersOf('response')
-  const {
-    name,
-    hosts,
-    paths,
-    upstream,
-    requestBodies,
-    requestQuery,
-    preserveHost,
-    ignoreNoTransform,
-    serverTiming,
-    lastModified,
-    integrity,
-  } = route
-  return {
-    name,
-    upstream,
-    ...(hosts.length === 0 ? {} : { hosts }),
-    ...(paths.length === 0 ? {} : { paths }),
-    ...(rules === undefined || rules.rules.length === 0 ? {} : { rules }),
-    ...(requestHeaders === undefined ? {} : { requestHeaders }),
-    ...(responseHeaders === undefined ? {} : { responseHeaders }),
-    ...(requestBodies === undefined ? {} : { requestBodies }),
-    ...(requestQuery === undefined ? {} : { requestQuery }),
-    ...(preserveHost === undefined ? {} : { preserveHost }),
-    ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
-    ...(serverTiming === undefined ? {} : { serverTiming }),
-    ...(integrity === undefined ? {} : { integrity }),
-    ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),
-  }
 }
 
 /** Both families where the machine has IPv6. */

@@ -4,7 +4,21 @@
  */
 import { z } from 'zod'
 import { headersSchema, type RawHeaders } from './header-schema.ts'
-import { hostPattern, type OneOrMore, oneOrMore, pathGlob, type RawRule, ruleListSchema } from './rule-schema.ts'
+import { addressRange } from './access-schema.ts'
+import { type RawRedirect, type RawRespond, redirectSchema, respondSchema } from './action-schema.ts'
+import {
+  headerConditions,
+  hostPattern,
+  method,
+  type OneOrMore,
+  oneOrMore,
+  pathGlob,
+  type RawHeaderConditions,
+  type RawRuleEntry,
+  ruleEntryListSchema,
+  ruleSetName,
+} from './rule-schema.ts'
+import { type RawUpstream, upstreamSchema, upstreamsSchema } from './upstream-schema.ts'
 
 /** Bounds of `maxHeldBytes`, in bytes. The engine has them, too; with `compat: nginx` the least is 0. */
 export const MIN_HELD_BYTES = 4
@@ -18,12 +32,13 @@ export interface RewriteOptions {
   readonly compat?: 'nginx'
 }
 
-/** What the file may say for itself and a route for its requests. */
-interface RawServing {
+/** What may be said for everything, for a site and for a route. */
+export interface RawServing {
+  readonly inherit?: 'replace' | 'add'
   readonly headers?: RawHeaders
   readonly requestBodies?: boolean
   readonly requestQuery?: boolean
-  readonly rules?: readonly RawRule[]
+  readonly rules?: readonly RawRuleEntry[]
   readonly rewrite?: RewriteOptions
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
@@ -32,19 +47,28 @@ interface RawServing {
   readonly integrity?: 'warn' | 'drop'
 }
 
-export interface RawUpstream {
-  readonly url: string
-  readonly maxConnections?: number
-  readonly maxIdleConnections?: number
-  readonly maxWaiting?: number
-  readonly denyPrivate?: boolean
+/** A route of a site, which says no host: one of `upstream`, `redirect` and `respond`, or the upstream of the site. */
+export interface RawSiteRoute extends RawServing {
+  readonly name?: string
+  readonly path?: OneOrMore<string>
+  readonly method?: OneOrMore<string>
+  readonly header?: RawHeaderConditions
+  readonly upstream?: string | RawUpstream
+  readonly redirect?: string | RawRedirect
+  readonly respond?: RawRespond
 }
 
-export interface RawRoute extends RawServing {
-  readonly name?: string
+export interface RawRoute extends RawSiteRoute {
   readonly host?: OneOrMore<string>
-  readonly path?: OneOrMore<string>
-  readonly upstream: string | RawUpstream
+}
+
+export interface RawSite extends RawServing {
+  readonly name?: string
+  readonly host: OneOrMore<string>
+  readonly upstream?: string | RawUpstream
+  readonly redirect?: string | RawRedirect
+  readonly respond?: RawRespond
+  readonly routes?: readonly RawSiteRoute[]
 }
 
 /** Names of timeouts, all in milliseconds. */
@@ -55,6 +79,8 @@ export type TimeoutName =
   | 'clientWriteMs'
   | 'upstreamQueueMs'
   | 'upstreamConnectMs'
+  | 'upstreamTlsMs'
+  | 'upstreamResolveMs'
   | 'upstreamWriteMs'
   | 'upstreamHeadersMs'
   | 'upstreamBodyMs'
@@ -93,9 +119,13 @@ export interface Limits {
 /** The file as it stands. What it does not say is left to those who know a default. */
 export interface RawConfig extends RawServing {
   readonly listen: OneOrMore<number | string>
+  readonly include?: OneOrMore<string>
   readonly upstream?: string | RawUpstream
-  readonly rules: readonly RawRule[]
+  readonly upstreams: Readonly<Record<string, string | RawUpstream>>
+  readonly rules: readonly RawRuleEntry[]
+  readonly ruleSets: Readonly<Record<string, readonly RawRuleEntry[]>>
   readonly rewrite: RewriteOptions
+  readonly sites: readonly RawSite[]
   readonly routes: readonly RawRoute[]
   readonly timeouts: Timeouts
   readonly limits: Limits
@@ -115,29 +145,6 @@ const listenAddress = z.union([
     ),
 ])
 
-const upstreamUrl = z.string().superRefine((url, context) => {
-  const message = upstreamFault(url)
-  if (message !== undefined) context.addIssue({ code: 'custom', message })
-})
-
-const ORIGIN = /^http:\/\/([^\s/?#@:[\]]+|\[[0-9A-Fa-f:.]+\])(:\d{1,5})?(\/?)$/i
-
-function upstreamFault(url: string): string | undefined {
-  if (ORIGIN.test(url)) return undefined
-  const shown = JSON.stringify(url)
-  if (/^https:/i.test(url)) return `${shown} is https; prexy speaks plain http to upstreams`
-  if (/^https?:\/\/[^/]*@/i.test(url)) return `${shown} has a user name; an upstream is scheme, host and port`
-  if (/^http:\/\/[^/]+[/?#]/i.test(url)) return `${shown} has a path; an upstream is scheme, host and port`
-  return `${shown} is no address of an upstream; write it like http://127.0.0.1:9000`
-}
-
-const addressRange = z.string().superRefine((text, context) => {
-  const kinds = [z.ipv4(), z.ipv6(), z.cidrv4(), z.cidrv6()]
-  if (kinds.some((kind) => kind.safeParse(text).success)) return
-  const message = `${JSON.stringify(text)} is no address and no range; write it like 192.0.2.7, 10.0.0.0/8 or fd00::/8`
-  context.addIssue({ code: 'custom', message })
-})
-
 /** Fields that mean something to HTTP itself, or are made by us anyway. */
 const TAKEN_FIELDS =
   /^(?:host|via|te|trailer|upgrade|connection|keep-alive|content-.*|transfer-encoding|cookie|authorization|set-cookie2?|sec-.*|date|origin|referer|user-agent|server|location|etag|last-modified|vary|cache-control|age|forwarded|x-forwarded-.*|x-real-ip|range|if-.*|expect|accept.*|max-forwards|proxy-.*)$/i
@@ -147,39 +154,6 @@ const requestIdField = z.string().superRefine((name, context) => {
   const message = `${JSON.stringify(name)} cannot be the field of an identifier; write it like X-Request-Id, or off`
   context.addIssue({ code: 'custom', message })
 })
-
-const connectionCount = z.int().min(1).max(65_535)
-
-const upstreamSchema: z.ZodType<string | RawUpstream> = z.union([
-  upstreamUrl,
-  z
-    .strictObject({
-      url: upstreamUrl.describe('Scheme, host and port of the origin server, `http://127.0.0.1:9000`.'),
-      maxConnections: connectionCount
-        .exactOptional()
-        .describe('Connections to this upstream at one time; more requests wait.'),
-      maxIdleConnections: z
-        .int()
-        .min(0)
-        .max(65_535)
-        .exactOptional()
-        .describe('Connections that are kept for later requests; 0 closes each after its response.'),
-      maxWaiting: z
-        .int()
-        .min(0)
-        .max(1_000_000)
-        .exactOptional()
-        .describe('Requests that may wait for a connection; one more is answered 503.'),
-      denyPrivate: z
-        .boolean()
-        .exactOptional()
-        .describe(
-          '`true` connects to addresses of the public internet only: for a name whose DNS others control, so that it cannot ' +
-            'lead to 127.0.0.1, 10.0.0.1 or 169.254.169.254.',
-        ),
-    })
-    .describe('An upstream and how much it is asked for at one time.'),
-])
 
 /** How a rule set is run, for the whole file or one route. */
 export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
@@ -222,6 +196,14 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
   .describe('How rules are applied.')
 
 const servingFields = {
+  inherit: z
+    .enum(['replace', 'add'])
+    .exactOptional()
+    .describe(
+      'What `rules` and `headers` are to those of the level above (route, site, file): `replace` takes their place, ' +
+        '`add` puts rules before them, which win where both match, and header rules behind them, which have the last ' +
+        'word. Without it: `replace`.',
+    ),
   headers: headersSchema.exactOptional(),
   requestBodies: z
     .boolean()
@@ -271,33 +253,107 @@ const servingFields = {
     ),
 } as const
 
+const actionFields = {
+  upstream: upstreamSchema
+    .exactOptional()
+    .describe(
+      'Where the requests go: `http://127.0.0.1:9000`, the name of an entry of `upstreams`, or a mapping with servers ' +
+        'and limits. Without it, `redirect` and `respond`: the upstream of the level above.',
+    ),
+  redirect: redirectSchema
+    .exactOptional()
+    .describe(
+      'Sends clients elsewhere: a target, `https://www.example.org${path}`, or a mapping with `to` and `status`.',
+    ),
+  respond: respondSchema.exactOptional().describe('What prexy answers itself.'),
+} as const
+
+const routeFields = {
+  name: z
+    .string()
+    .min(1)
+    .max(100)
+    .exactOptional()
+    .describe('What the log calls the route. Without it: its host and path.'),
+  path: oneOrMore(pathGlob)
+    .exactOptional()
+    .describe(
+      'Paths that the route serves: `*` stands for any characters within a segment, `**` across segments, `?` for ' +
+        'one character. Without it: every path.',
+    ),
+  method: oneOrMore(method)
+    .exactOptional()
+    .describe('Methods that the route serves; `GET` stands for HEAD, too. Without it: any.'),
+  header: headerConditions
+    .exactOptional()
+    .describe(
+      'Header fields of the requests that the route serves, by name; all must hold: `true`, `false`, a text with `*` for ' +
+        'any characters, or a list of them, as in `requestHeaders` of rules.',
+    ),
+  ...actionFields,
+  rules: ruleEntryListSchema.exactOptional().describe('The rules of this route. Without it: those of the level above.'),
+  rewrite: rewriteOptionsSchema
+    .exactOptional()
+    .describe('How the rules of this route are applied; what is not said here is taken from the level above.'),
+  ...servingFields,
+} as const
+
+function checkAction(
+  { upstream, redirect, respond }: RawSiteRoute,
+  context: z.core.$RefinementCtx<RawSiteRoute>,
+): void {
+  const said = Object.entries({ upstream, redirect, respond }).flatMap(([name, value]) =>
+    value === undefined ? [] : name,
+  )
+  if (said.length < 2) return
+  context.addIssue({ code: 'custom', message: `does not go with ${said[0]}; keep one of the two`, path: [said[1]] })
+}
+
+const siteRouteSchema: z.ZodType<RawSiteRoute> = z
+  .strictObject(routeFields)
+  .superRefine(checkAction)
+  .describe('Some of the requests of a site.')
+
 const routeSchema: z.ZodType<RawRoute> = z
+  .strictObject({
+    host: oneOrMore(hostPattern)
+      .exactOptional()
+      .describe('Host names that the route serves, exact or `*.example.org` for every name below. Without it: any.'),
+    ...routeFields,
+  })
+  .superRefine(checkAction)
+  .describe('Which requests go where, and what is rewritten in their responses.')
+
+/** One site: an entry of `sites`, or a file of its own. */
+export const siteSchema: z.ZodType<RawSite> = z
   .strictObject({
     name: z
       .string()
       .min(1)
       .max(100)
       .exactOptional()
-      .describe('What the log calls the route. Without it: its host and path.'),
-    host: oneOrMore(hostPattern)
-      .exactOptional()
-      .describe('Host names that the route serves, exact or `*.example.org` for every name below. Without it: any.'),
-    path: oneOrMore(pathGlob)
+      .describe('What the log calls the site. Without it: its first host.'),
+    host: oneOrMore(hostPattern).describe(
+      'Host names of the site, exact or `*.example.org` for every name below. An exact name goes before a pattern, a ' +
+        'longer pattern before a shorter one; each stands in one site only.',
+    ),
+    ...actionFields,
+    routes: z
+      .array(siteRouteSchema)
+      .readonly()
       .exactOptional()
       .describe(
-        'Paths that the route serves: `*` stands for any characters within a segment, `**` across segments, `?` for ' +
-          'one character. Without it: every path.',
+        'Requests of the site that are treated in another way. The first entry that fits takes the request; the rest ' +
+          'goes as the site says.',
       ),
-    upstream: upstreamSchema.describe(
-      'Where the requests go: `http://127.0.0.1:9000`, or a mapping with `url` and limits.',
-    ),
-    rules: ruleListSchema.exactOptional().describe('The rules of this route. Without it: those of the file.'),
+    rules: ruleEntryListSchema.exactOptional().describe('The rules of the site. Without it: those of the file.'),
     rewrite: rewriteOptionsSchema
       .exactOptional()
-      .describe('How the rules of this route are applied; what is not said here is taken from the file.'),
+      .describe('How the rules of the site are applied; what is not said here is taken from the file.'),
     ...servingFields,
   })
-  .describe('Which requests go where, and what is rewritten in their responses.')
+  .superRefine(checkAction)
+  .describe('What is served under some host names. A file that says `host` at its top is such an entry on its own.')
 
 /** Longest timeout, a day: beyond it a number is a slip. */
 const milliseconds = z.int().min(1).max(86_400_000)
@@ -319,7 +375,17 @@ const timeoutsSchema: z.ZodType<Timeouts> = z
       .describe('How long a request waits for a free upstream connection; then it is answered 503.'),
     upstreamConnectMs: milliseconds
       .exactOptional()
-      .describe('How long connecting to the upstream may take; then the request is answered 504.'),
+      .describe(
+        'How long connecting to a server of the upstream may take; then the next one is tried, or the request is answered 504.',
+      ),
+    upstreamTlsMs: milliseconds
+      .exactOptional()
+      .describe('How long the TLS handshake with a server may take, with the same end.'),
+    upstreamResolveMs: milliseconds
+      .exactOptional()
+      .describe(
+        'How long addresses of a name are used before DNS is asked again; while it does not answer, they stay.',
+      ),
     upstreamWriteMs: milliseconds
       .exactOptional()
       .describe('How long the upstream may take nothing of a request body; then the request is answered 504.'),
@@ -439,21 +505,40 @@ export const configSchema: z.ZodType<RawConfig> = z
         'Where prexy listens: a port (on every address of the machine), `host:port`, or a list of them. Port 0 takes ' +
           'a free one.',
       ),
+    include: oneOrMore(z.string().min(1).max(4096))
+      .exactOptional()
+      .describe(
+        'More files, from the folder of this one: `sites/*.yaml`, in the order of their names. What they say is read as if ' +
+          'it stood here; a file that says `host` at its top is one site.',
+      ),
     upstream: upstreamSchema
       .exactOptional()
       .describe(
-        'Where every request goes that no entry of `routes` takes: `http://127.0.0.1:9000`, or a mapping with `url` ' +
-          'and limits.',
+        'Where every request goes that no entry of `sites` and `routes` takes: `http://127.0.0.1:9000`, the name of an ' +
+          'entry of `upstreams`, or a mapping with servers and limits.',
       ),
-    rules: ruleListSchema
+    upstreams: upstreamsSchema.default({}),
+    rules: ruleEntryListSchema
       .default([])
-      .describe('What is searched and replaced in responses, for every route without rules of its own.'),
+      .describe(
+        'What is searched and replaced in responses, for every site and route without rules of its own. ' +
+          '`{use: NAME}` stands for the rules of a set.',
+      ),
+    ruleSets: z
+      .record(ruleSetName, ruleEntryListSchema)
+      .default({})
+      .describe('Lists of rules by name, for `{use: NAME}` in any list of rules, in any file.'),
     rewrite: rewriteOptionsSchema.default({}),
+    sites: z
+      .array(siteSchema)
+      .readonly()
+      .default([])
+      .describe('What is served under which host names, of any number: a request is looked up by its host.'),
     routes: z
       .array(routeSchema)
       .readonly()
       .default([])
-      .describe('Which requests go where. The first entry whose host and path fit takes the request.'),
+      .describe('Which requests go where that no entry of `sites` takes. The first entry that fits takes the request.'),
     ...servingFields,
     timeouts: timeoutsSchema.default({}),
     limits: limitsSchema.default({}),

@@ -2,7 +2,7 @@
 import { z } from 'zod'
 import { nearMiss } from './near-miss.ts'
 import { type ConfigPath, formatPath } from './problem.ts'
-import { RULE_KINDS, ruleSchema } from './rule-schema.ts'
+import { ENTRY_KINDS, RULE_KINDS, ruleEntrySchema, ruleSchema } from './rule-schema.ts'
 
 export interface Explanation {
   readonly path: ConfigPath
@@ -34,8 +34,10 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
       return explainUnion(at, value, path)
     case 'unrecognized_keys': {
       // A union whose other members are out of the question hands on what the remaining one says.
-      if (at === ruleSchema && issue.keys.some(isRuleKind)) return explainRule(value, path)
-      const mapping = at === ruleSchema ? schemaOfRule(value) : at
+      const kinds = kindsOf(at)
+      if (kinds !== undefined && issue.keys.some((key) => Object.hasOwn(kinds, key)))
+        return explainRule(kinds, value, path)
+      const mapping = kinds === undefined ? at : schemaOfRule(kinds, value)
       const known = mapping === undefined ? [] : knownKeys(mapping)
       return issue.keys.map((key) => {
         const meant = nearMiss(key, known)
@@ -92,7 +94,8 @@ function explainIssue(schema: Schema, issue: Issue, root: unknown, base: ConfigP
 }
 
 function explainUnion(union: Schema | undefined, value: unknown, path: ConfigPath): Explanation[] {
-  if (union === ruleSchema) return explainRule(value, path)
+  const kinds = kindsOf(union)
+  if (kinds !== undefined) return explainRule(kinds, value, path)
   if (!(union instanceof z.ZodUnion)) return [found(path, 'has no known form')]
   const fitting = value === null ? [] : union.options.filter((option) => takesKindOf(option, value))
   if (fitting.length === 0) {
@@ -103,27 +106,31 @@ function explainUnion(union: Schema | undefined, value: unknown, path: ConfigPat
   return explainAgainst(fitting[0], value, path)
 }
 
-function explainRule(value: unknown, path: ConfigPath): Explanation[] {
-  const kindNames = Object.keys(RULE_KINDS)
+/** The schemas of rules by the field that tells their kind. */
+type RuleKinds = Readonly<Record<string, Schema>>
+
+function kindsOf(schema: Schema | undefined): RuleKinds | undefined {
+  if (schema === ruleSchema) return RULE_KINDS
+  return schema === ruleEntrySchema ? ENTRY_KINDS : undefined
+}
+
+function explainRule(kinds: RuleKinds, value: unknown, path: ConfigPath): Explanation[] {
+  const kindNames = Object.keys(kinds)
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {
     const message = value === null ? 'is an empty rule' : `expected a rule, got ${nounOf(value)}`
     return [found(path, message, 'write it like {text: a, with: b}')]
   }
   const keys = Object.keys(value)
-  const kinds = keys.filter(isRuleKind)
-  if (kinds.length > 1) {
-    return [found(path, `has ${kinds.join(' and ')} at once`, 'make a rule of each')]
+  const named = keys.filter((key) => Object.hasOwn(kinds, key))
+  if (named.length > 1) {
+    return [found(path, `has ${named.join(' and ')} at once`, 'make a rule of each')]
   }
-  if (kinds.length === 1) return explainAgainst(RULE_KINDS[kinds[0]], value, path)
+  if (named.length === 1) return explainAgainst(kinds[named[0]], value, path)
   for (const key of keys) {
     const near = nearMiss(key, kindNames)
-    if (near !== undefined && isRuleKind(near)) return explainAgainst(RULE_KINDS[near], value, path)
+    if (near !== undefined) return explainAgainst(kinds[near], value, path)
   }
   return [found(path, 'says nothing to look for', `add one of ${kindNames.join(', ')}`)]
-}
-
-function isRuleKind(key: string): key is keyof typeof RULE_KINDS {
-  return Object.hasOwn(RULE_KINDS, key)
 }
 
 /** A missing field that an unknown key was meant to be is one mistake, not two. */
@@ -168,7 +175,8 @@ function valueAt(root: unknown, path: readonly PropertyKey[]): unknown {
 function schemaAt(root: Schema, path: readonly PropertyKey[], rootValue: unknown): Schema | undefined {
   let schema: Schema | undefined = unwrapped(root)
   for (const [index, step] of path.entries()) {
-    if (schema === ruleSchema) schema = schemaOfRule(valueAt(rootValue, path.slice(0, index)))
+    const kinds = kindsOf(schema)
+    if (kinds !== undefined) schema = schemaOfRule(kinds, valueAt(rootValue, path.slice(0, index)))
     else if (schema !== undefined)
       schema = membersOf(schema).find(typeof step === 'number' ? isArray : isMapping) ?? schema
     if (schema instanceof z.ZodObject) {
@@ -212,10 +220,10 @@ function quoted(path: ConfigPath, number: number): Explanation {
   return found(path, 'is a text, expected a number', `write it without quotes: ${number}`)
 }
 
-function schemaOfRule(value: unknown): Schema | undefined {
+function schemaOfRule(kinds: RuleKinds, value: unknown): Schema | undefined {
   if (typeof value !== 'object' || value === null) return undefined
-  const kind = Object.keys(value).find(isRuleKind)
-  return kind === undefined ? undefined : RULE_KINDS[kind]
+  const kind = Object.keys(value).find((key) => Object.hasOwn(kinds, key))
+  return kind === undefined ? undefined : kinds[kind]
 }
 
 /** The schema below defaults and optionals. */

@@ -1,7 +1,7 @@
 /** Header rules as plain data, with the way back to their places in the file. */
 import type { RawHeaderRule, RawHeaders } from './header-schema.ts'
-import type { ConfigPath } from './problem.ts'
 import type { OneOrMore, RawHeaderConditions } from './rule-schema.ts'
+import type { Place } from './yaml-source.ts'
 
 export type ConfigHeaderRule = (
   | { readonly set: string; readonly value: string }
@@ -18,21 +18,39 @@ export type ConfigHeaderRule = (
   readonly responseHeaders?: RawHeaderConditions
 }
 
-/** Routes that take the file's header rules share one object. */
+/** Routes that take the header rules of a level above share one object. */
 export interface HeaderList {
   readonly side: 'request' | 'response'
   readonly rules: readonly ConfigHeaderRule[]
-  /** Where each rule stands in the file. */
-  readonly paths: readonly ConfigPath[]
+  /** Where each rule stands. */
+  readonly places: readonly Place[]
 }
 
-/** `base` is the path of `headers`. What the schema has let through; no list for a side without rules. */
-export function headerListsOf(raw: RawHeaders | undefined, base: ConfigPath): readonly HeaderList[] {
+/**
+ * `base` is the place of `headers`. What the schema has let through; no list for a side without rules. `secret` puts
+ * secrets into a value.
+ */
+export function headerListsOf(
+  raw: RawHeaders | undefined,
+  base: Place,
+  secret: (text: string, place: Place) => string,
+): readonly HeaderList[] {
   return (['request', 'response'] as const).flatMap((side) => {
     const rules = raw?.[side] ?? []
     if (rules.length === 0) return []
-    return [{ side, rules: rules.map(normalizeHeaderRule), paths: rules.map((_, index) => [...base, side, index]) }]
+    const places = rules.map((_, index) => ({ source: base.source, path: [...base.path, side, index] }))
+    return [
+      { side, rules: rules.map((rule, index) => withSecret(normalizeHeaderRule(rule), places[index], secret)), places },
+    ]
   })
+}
+
+function withSecret(
+  rule: ConfigHeaderRule,
+  { source, path }: Place,
+  secret: (text: string, place: Place) => string,
+): ConfigHeaderRule {
+  return 'value' in rule ? { ...rule, value: secret(rule.value, { source, path: [...path, 'value'] }) } : rule
 }
 
 function normalizeHeaderRule(raw: RawHeaderRule): ConfigHeaderRule {

@@ -40,7 +40,11 @@ export function formatProblem(problem: ConfigProblem): string {
   return `${file}:${line}:${column}: ${severity}${path}${problem.message}${hint}`
 }
 
-/** In the order of the file, so that a person can work downwards. */
-export function sortProblems(problems: readonly ConfigProblem[]): ConfigProblem[] {
-  return problems.toSorted((a, b) => a.position.line - b.position.line || a.position.column - b.position.column)
+/** In the order of `files` and within each from its beginning, so that a person can work downwards. */
+export function sortProblems(problems: readonly ConfigProblem[], files: readonly string[] = []): ConfigProblem[] {
+  const order = new Map(files.map((file, index) => [file, index]))
+  const orderOf = ({ position }: ConfigProblem): number => order.get(position.file) ?? -1
+  return problems.toSorted(
+    (a, b) => orderOf(a) - orderOf(b) || a.position.line - b.position.line || a.position.column - b.position.column,
+  )
 }

@@ -257,3 +257,38 @@ export const ruleListSchema: z.ZodType<readonly RawRule[]> = z
   .array(ruleSchema)
   .readonly()
   .describe('Rules, in order of priority: where two match at the same place, the earlier one wins.')
+
+/** A place in a list of rules where those of a set stand. */
+export interface RawUse {
+  readonly use: string
+}
+
+export type RawRuleEntry = RawRule | RawUse
+
+export const ruleSetName: z.ZodString = z
+  .string()
+  .regex(/^[A-Za-z0-9_][\w.-]{0,99}$/, 'is no name of a rule set; write it like standard or shop-2')
+
+const useSchema: z.ZodType<RawUse> = z
+  .strictObject({ use: ruleSetName.describe('The name of a set in `ruleSets`, whose rules stand here.') })
+  .describe('The rules of a set that has a name.')
+
+/** What a list of rules in a configuration may hold. */
+export const ENTRY_KINDS: Readonly<Record<keyof typeof RULE_KINDS | 'use', z.ZodType<RawRuleEntry>>> = {
+  ...RULE_KINDS,
+  use: useSchema,
+}
+
+export const ruleEntrySchema: z.ZodType<RawRuleEntry> = z.union([
+  textRuleSchema,
+  regexRuleSchema,
+  domainRuleSchema,
+  insertRuleSchema,
+  useSchema,
+])
+
+/** Rules of a configuration. */
+export const ruleEntryListSchema: z.ZodType<readonly RawRuleEntry[]> = z
+  .array(ruleEntrySchema)
+  .readonly()
+  .describe('Rules, in order of priority: where two match at the same place, the earlier one wins.')

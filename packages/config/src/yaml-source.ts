@@ -31,6 +31,12 @@ export interface YamlSource {
   keyPositionOf(path: ConfigPath): Position
 }
 
+/** Where a value stands: in which document, at which path. */
+export interface Place {
+  readonly source: YamlSource
+  readonly path: ConfigPath
+}
+
 /** Reads `text`, the content of `file`. Never throws: what is wrong is in `problems`. */
 export function readYaml(text: string, file: string): YamlSource {
   // The parser's own line counter misses lines behind a syntax error.

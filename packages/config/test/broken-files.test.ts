@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
-import { type Loaded, loadConfig, loadRules } from '../src/load.ts'
+import { type Loaded, loadConfig, loadRules, textAsFile } from '../src/load.ts'
 import { formatProblem } from '../src/problem.ts'
 import { MAX_CONFIG_CHARACTERS } from '../src/yaml-source.ts'
 
@@ -25,7 +25,7 @@ function expectHonest(loaded: Loaded<unknown>, text: string): void {
 }
 
 test('the example is valid', () => {
-  expect(loadConfig(example, 'prexy.yaml').problems).toEqual([])
+  expect(loadConfig('prexy.yaml', textAsFile(example, 'prexy.yaml')).problems).toEqual([])
 })
 
 test('whatever a slip of the hand makes of a file, it is read or explained', () => {
@@ -63,7 +63,7 @@ test('whatever a slip of the hand makes of a file, it is read or explained', () 
     fc.property(fc.array(slip, { minLength: 1, maxLength: 4 }), (slips) => {
       let text = example
       for (const { at, remove, insert } of slips) text = text.slice(0, at) + insert + text.slice(at + remove)
-      expectHonest(loadConfig(text, 'prexy.yaml'), text)
+      expectHonest(loadConfig('prexy.yaml', textAsFile(text, 'prexy.yaml')), text)
       expectHonest(loadRules(text, 'prexy.yaml'), text)
     }),
     { numRuns: 120 },
@@ -110,7 +110,7 @@ test('whatever data stands in a file, it is read or explained', () => {
   fc.assert(
     fc.property(fc.dictionary(key, tree, { maxKeys: 5 }), (document) => {
       const text = stringify(document)
-      expectHonest(loadConfig(text, 'prexy.yaml'), text)
+      expectHonest(loadConfig('prexy.yaml', textAsFile(text, 'prexy.yaml')), text)
     }),
     { numRuns: 200 },
   )
@@ -122,13 +122,13 @@ test.each([
   ['indentation', Array.from({ length: 2_000 }, (_, depth) => `${' '.repeat(depth)}a:`).join('\n')],
   ['sequences', `${'- '.repeat(20_000)}a`],
 ])('too deep %s are explained', (_what, text) => {
-  const { value, problems } = loadConfig(text, 'prexy.yaml')
+  const { value, problems } = loadConfig('prexy.yaml', textAsFile(text, 'prexy.yaml'))
   expect(value).toBeUndefined()
   expect(problems.length).toBeGreaterThan(0)
   expect(problems.length).toBeLessThan(20)
 })
 
 test('a file that is too long is not read', () => {
-  const { problems } = loadConfig(`#${'x'.repeat(MAX_CONFIG_CHARACTERS)}`, 'prexy.yaml')
+  const { problems } = loadConfig('prexy.yaml', textAsFile(`#${'x'.repeat(MAX_CONFIG_CHARACTERS)}`, 'prexy.yaml'))
   expect(problems.map(formatProblem)).toEqual(['prexy.yaml:1:1: the file is longer than 16777216 characters; split it'])
 })

@@ -5,7 +5,8 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { type Config, loadConfig } from '../src/load.ts'
+import type { Config, RouteConfig } from '../src/config.ts'
+import { loadConfig, textAsFile } from '../src/load.ts'
 import { formatProblem } from '../src/problem.ts'
 
 const FOLDER = join(import.meta.dirname, 'golden')
@@ -30,22 +31,37 @@ test.each(files)('%s', (file) => {
 })
 
 function outcome(input: string): string {
-  const loaded = loadConfig(input, 'prexy.yaml')
+  const loaded = loadConfig('prexy.yaml', textAsFile(input, 'prexy.yaml'))
   const lines = loaded.problems.map(formatProblem)
   if (loaded.value !== undefined) lines.push(JSON.stringify(plain(loaded.value), undefined, 2))
   return `${lines.join('\n')}\n`
 }
 
-function plain(config: Config): unknown {
+function plain({ sites, ...config }: Config): unknown {
   return {
     ...config,
-    routes: config.routes.map(({ ruleList, headerLists, ...route }) => ({
-      ...route,
-      rewrite: ruleList.options,
-      rules: ruleList.rules,
-      ...(headerLists.length === 0
-        ? {}
-        : { headers: Object.fromEntries(headerLists.map((list) => [list.side, list.rules])) }),
-    })),
+    routes: config.routes.map(plainRoute),
+    ...(sites.length === 0 ? {} : { sites: sites.map((site) => ({ ...site, routes: site.routes.map(plainRoute) })) }),
   }
+}
+
+function plainRoute({ name, hosts, paths, methods, ruleList, headerLists, action, ...route }: RouteConfig): unknown {
+  return {
+    name,
+    hosts,
+    paths,
+    ...(methods.length === 0 ? {} : { methods }),
+    ...plainAction(action),
+    ...route,
+    rewrite: ruleList.options,
+    rules: ruleList.rules,
+    ...(headerLists.length === 0
+      ? {}
+      : { headers: Object.fromEntries(headerLists.map((list) => [list.side, list.rules])) }),
+  }
+}
+
+function plainAction(action: RouteConfig['action']): object {
+  if (action.kind === 'forward') return { upstream: action.upstream }
+  return action.kind === 'redirect' ? action : { ...action, body: new TextDecoder().decode(action.body) }
 }

@@ -5,9 +5,9 @@ import { loadRules, locateFinding } from '../src/load.ts'
 
 /** The source from the place on that octet `at` of the first rule's pattern is said to stand at. */
 function sourceFrom(yaml: string, at: number): string {
-  const { source, ruleLists } = loadRules(yaml, 'rules.yaml')
+  const { ruleLists } = loadRules(yaml, 'rules.yaml')
   const finding = { rule: 0, field: 'regex', at, message: '', hint: undefined }
-  const { line, column } = locateFinding(source, ruleLists[0], finding, 'error').position
+  const { line, column } = locateFinding(ruleLists[0], finding, 'error').position
   return yaml
     .split('\n')
     .slice(line - 1)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { configFromValue, loadConfig, loadRules } from '../src/load.ts'
+import { configFromValue, loadConfig, loadRules, textAsFile } from '../src/load.ts'
 import { formatProblem } from '../src/problem.ts'
 import { MAX_RULE_TEXT_CHARACTERS } from '../src/rule-schema.ts'
 
@@ -29,7 +29,7 @@ describe('a rules file', () => {
 
   test('well-formed rules beside faulty ones are still there to be compiled', () => {
     const { ruleLists } = loadRules('- {text: a}\n- {regex: "(", with: b}\n', 'r.yaml')
-    expect(ruleLists.map(({ rules, paths }) => ({ rules, paths }))).toEqual([
+    expect(ruleLists.map(({ rules, places }) => ({ rules, paths: places.map(({ path }) => path) }))).toEqual([
       { rules: [{ regex: '(', with: 'b' }], paths: [[1]] },
     ])
   })
@@ -44,11 +44,14 @@ describe('a rules file', () => {
 })
 
 test('a byte order mark at the start of a file is no part of it', () => {
-  expect(loadConfig('\ufeffupstream: http://a\n', 'prexy.yaml').problems).toEqual([])
+  expect(loadConfig('prexy.yaml', textAsFile('\ufeffupstream: http://a\n', 'prexy.yaml')).problems).toEqual([])
 })
 
 test('lines may end in CR LF', () => {
-  const { problems } = loadConfig('upstream: http://a\r\nrules:\r\n  - text: a\r\n    wit: b\r\n', 'prexy.yaml')
+  const { problems } = loadConfig(
+    'prexy.yaml',
+    textAsFile('upstream: http://a\r\nrules:\r\n  - text: a\r\n    wit: b\r\n', 'prexy.yaml'),
+  )
   expect(problems.map(formatProblem)).toEqual(['prexy.yaml:4:5: rules[0].wit: unknown key; did you mean with?'])
 })
 

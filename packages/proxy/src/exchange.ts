@@ -39,7 +39,10 @@ import { RequestBody } from './request-body.ts'
 import { requestVariables } from './request-variables.ts'
 import { dropLinkIntegrity, hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
 import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewrite-body.ts'
-import { findRoute, type ProxyRuntime, type Route } from './runtime.ts'
+import type { Route } from './route.ts'
+import { answerFor } from './route-answer.ts'
+import type { RouteEntry } from './route-table.ts'
+import type { ProxyRuntime } from './runtime.ts'
 import { headTiming } from './server-timing.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
@@ -63,6 +66,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** Monotonic, milliseconds. */
   readonly #startedAt: number
   readonly #headAt: number
+  #entry: RouteEntry | undefined = undefined
   #route: Route | undefined = undefined
   /** The route's rules that hold for the request. */
   #forRequest: ReturnType<typeof rulesForRequest> | undefined = undefined
@@ -149,15 +153,29 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const runtime = this.#runtime
     this.#phase('request-head')
     this.#client.output.reset()
-    const route = findRoute(runtime.routes, request.authority, request.path)
-    if (route === undefined) return this.#answer(new ProxyError('E_NO_ROUTE'))
-    this.#route = route
+    const entry = runtime.routes.find(request)
+    if (typeof entry === 'string') return this.#answer(new ProxyError(entry))
+    this.#entry = entry
     this.#phase('route')
     // RFC 9110 §9.3.7: about the server as a whole, and §7.6.2: a request that was to go no further.
     if (request.targetForm === 'asterisk' || hasArrived(request)) {
       return this.#reply({ status: 204, text: '', fields: ['Allow', SERVED_METHODS] }, 'answered')
     }
     if (hasPassedThrough(request.fields, runtime.life.pseudonym)) return this.#answer(new ProxyError('E_LOOP'))
+    if (entry.answer !== undefined) {
+      const answer = answerFor(entry.answer, request)
+      if (answer !== undefined) return this.#reply(answer, 'answered')
+      return this.#answer(new ProxyError('E_INTERNAL', { detail: 'the target of the redirect is no value of a field' }))
+    }
+    let route: Route
+    try {
+      route = entry.route()
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error
+      runtime.onError(new Error(`${error.detail ?? error.message}`, { cause: error.cause }))
+      return this.#answer(error)
+    }
+    this.#route = route
     this.#forRequest = rulesForRequest(route.gate.conditions, request)
     const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
@@ -727,7 +745,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   /** Ends the exchange with an answer of our own, or without one where none is possible. */
-  #reply(answer: Pick<AnswerInit, 'status' | 'text' | 'fields'>, outcome: ExchangeOutcome): void {
+  #reply(answer: Pick<AnswerInit, 'status' | 'text' | 'fields' | 'body'>, outcome: ExchangeOutcome): void {
     this.#stopWaiting()
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
@@ -821,7 +839,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         host: request.authority,
         target: request.target,
         status: this.#status,
-        route: this.#route?.name,
+        route: this.#entry?.name,
         upstream: this.#upstreamName,
         ...(this.#attempts === 0
           ? {}

@@ -1,13 +1,16 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
 import type { UpstreamEvent } from '@prexy/events/upstream'
+import type { FieldConditions } from '@prexy/http/conditions'
 import type { ForwardedForm } from '@prexy/http/forwarded'
 import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
 import type { Resolve } from '@prexy/net/address-cache'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
+import type { DeferredRuleSet } from './compiled-sets.ts'
 import type { HeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
+import type { RouteAnswer } from './route-answer.ts'
 import type { BalancePolicy } from './upstream-balance.ts'
 import type { EjectionLimits } from './upstream-ejection.ts'
 
@@ -15,7 +18,9 @@ import type { EjectionLimits } from './upstream-ejection.ts'
 export interface ProxyConfig {
   /** At least one. Port 0 takes a free port. */
   readonly listen: readonly ListenAddress[]
-  /** The first route whose hosts and paths fit takes the request; without one the answer is 421. */
+  /** A request belongs to the site that names its host: exactly, else by the longest pattern. */
+  readonly sites?: readonly SiteConfig[]
+  /** Of requests that belong to no site. The first route that fits takes the request; without one the answer is 421. */
   readonly routes: readonly RouteConfig[]
   readonly timeouts?: Partial<ProxyTimeouts>
   readonly limits?: Partial<ProxyLimits>
@@ -47,6 +52,13 @@ export interface ListenAddress {
   readonly port: number
 }
 
+export interface SiteConfig {
+  /** Host names without port, exact or `*.example.org`; each belongs to one site. */
+  readonly hosts: readonly string[]
+  /** The first that fits takes the request; without one the answer is 404. Their `hosts` are not looked at. */
+  readonly routes: readonly RouteConfig[]
+}
+
 export interface RouteConfig {
   /** For events; unique. */
   readonly name: string
@@ -54,9 +66,15 @@ export interface RouteConfig {
   readonly hosts?: readonly string[]
   /** Path globs: `*` within a segment, `**` across segments, `?` one character. Absent: every path. */
   readonly paths?: readonly string[]
-  readonly upstream: UpstreamConfig
+  /** `GET` stands for HEAD, too. Absent: any. */
+  readonly methods?: readonly string[]
+  /** Request fields by name, in the form that conditions of rules have. Absent: any. */
+  readonly fields?: FieldConditions
+  /** Exactly one of the two is there. */
+  readonly upstream?: UpstreamConfig
+  readonly answer?: RouteAnswer
   /** Absent: responses pass unchanged. */
-  readonly rules?: RuleSet
+  readonly rules?: RuleSet | DeferredRuleSet
   /**
    * True sends the client's Host upstream, and other names of the client's as they are, false the upstream's authority.
    * Absent: what the domain rules call the client's Host; where they do not know it, the upstream's authority.
@@ -241,6 +259,8 @@ export interface ProxyLimits {
    * forgotten. 0 remembers none. Default 4,096, of some 200 bytes each, 2 KB at most.
    */
   readonly maxRememberedResources: number
+  /** Compiled sets out of those that are compiled when they are needed; the least recently used is forgotten. Default 256. */
+  readonly maxCompiledRuleSets: number
 }
 
 export const DEFAULT_LIMITS: ProxyLimits = {
@@ -254,6 +274,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxRequestBufferBytes: 16_384,
   maxDecodedBytes: 16 * 2 ** 30,
   maxRememberedResources: 4_096,
+  maxCompiledRuleSets: 256,
 }
 
 export const DEFAULT_REQUEST_ID_FIELD = 'X-Request-Id'

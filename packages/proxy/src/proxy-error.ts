@@ -3,6 +3,7 @@ import type { ExchangeOutcome } from '@prexy/events/exchange'
 export type ProxyErrorCode =
   | 'E_REQUEST_INVALID'
   | 'E_NO_ROUTE'
+  | 'E_NO_PATH'
   | 'E_LOOP'
   | 'E_PRECONDITION'
   | 'E_CLIENT_TIMEOUT'
@@ -30,6 +31,7 @@ export type ProxyErrorCode =
 export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
   E_REQUEST_INVALID: { outcome: 'answered', status: 400, retry: 'never', text: 'The request is malformed.' },
   E_NO_ROUTE: { outcome: 'answered', status: 421, retry: 'never', text: 'This host is not served here.' },
+  E_NO_PATH: { outcome: 'answered', status: 404, retry: 'never', text: 'There is nothing at this address.' },
   E_LOOP: { outcome: 'answered', status: 508, retry: 'never', text: 'The request came back to this proxy.' },
   E_PRECONDITION: { outcome: 'answered', status: 412, retry: 'never', text: 'The entity tag is not a current one.' },
   E_CLIENT_TIMEOUT: { outcome: 'client-timeout', status: 408, retry: 'never', text: 'The request took too long.' },

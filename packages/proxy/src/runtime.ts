@@ -1,30 +1,9 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
-import {
-  type ConditionSet,
-  hostMatches,
-  hostOf,
-  hostPatterns,
-  prepareConditions,
-  requestFieldNames,
-  rulesForPath,
-} from '@prexy/http/conditions'
 import type { ForwardedForm } from '@prexy/http/forwarded'
-import type { GateRoute } from '@prexy/http/gate-route'
 import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
-import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { TimerWheel } from '@prexy/net/timer-wheel'
-import { domainRulesOf, hostMapOf } from '@prexy/rewrite/host-map'
-import { charsetsOf } from '@prexy/rewrite/rule-charsets'
-import { compileRuleSet } from '@prexy/rewrite/rule-set'
-import { type Rule, typesOf } from '@prexy/rewrite/rules'
-import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { HttpDate } from './answer.ts'
-import { ApplicabilityMemory } from './applicability-memory.ts'
-import type { HeaderRules } from './header-rules.ts'
-import { changesHashed } from './integrity.ts'
-import { requestFieldsOf } from './request-variables.ts'
-import { type SiteNames, siteNamesOf } from './site-names.ts'
 import type { Phase } from './phases.ts'
 import {
   DEFAULT_FORWARDED,
@@ -34,34 +13,11 @@ import {
   type ProxyConfig,
   type ProxyLimits,
   type ProxyTimeouts,
-  type RouteConfig,
   type UpstreamConfig,
 } from './proxy-config.ts'
 import { Stage } from './response-output.ts'
+import { RouteTable } from './route-table.ts'
 import { UpstreamPool } from './upstream-pool.ts'
-
-/** A route ready to serve. */
-export interface Route {
-  readonly name: string
-  /** As `hostPatterns` makes them; undefined: any. */
-  readonly hosts: readonly string[] | undefined
-  readonly paths: ConditionSet | undefined
-  readonly pool: UpstreamPool
-  readonly rules: RuleSet | undefined
-  readonly gate: GateRoute
-  readonly serverTiming: boolean
-  /** What to do about integrity attributes; undefined if no rule may change what they are about. */
-  readonly integrity: 'warn' | 'drop' | undefined
-  readonly memory: ApplicabilityMemory
-  readonly preserveHost: boolean | undefined
-  /** What domain rules make of header fields; undefined if there are none. */
-  readonly names: SiteNames | undefined
-  readonly requestQuery: boolean
-  /** The inverse of its domain rules for request bodies; undefined to leave them alone. */
-  readonly requestBodies: RuleSet | undefined
-  readonly requestHeaders: HeaderRules | undefined
-  readonly responseHeaders: HeaderRules | undefined
-}
 
 /** What outlives every configuration of a running proxy. */
 export interface ProxyLife {
@@ -72,6 +28,8 @@ export interface ProxyLife {
   readonly pseudonym: string
   /** What identifiers of ours begin with; unlike that of any other run. */
   readonly requestIdPrefix: string
+  /** Seals session tickets of listeners that have no keys of their own. */
+  readonly ticketKeys: Uint8Array
   lastExchangeId: number
   lastConnectionId: number
   /** Exchanges that are tunnels or ask to become one. */
@@ -91,7 +49,9 @@ export interface RuntimeSource {
  */
 export interface ProxyRuntime {
   readonly life: ProxyLife
-  readonly routes: readonly Route[]
+  readonly routes: RouteTable
+  /** Of all routes. */
+  readonly pools: readonly UpstreamPool[]
   readonly timeouts: ProxyTimeouts
   readonly limits: ProxyLimits
   readonly requestLimits: MessageLimits
@@ -111,6 +71,7 @@ export function createLife({ wheel, onError = () => {} }: ProxyConfig): ProxyLif
     date: new HttpDate(),
     pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
     requestIdPrefix: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
+    ticketKeys: crypto.getRandomValues(new Uint8Array(48)),
     lastExchangeId: 0,
     lastConnectionId: 0,
     upgrades: 0,
@@ -125,42 +86,44 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
   const timeouts: ProxyTimeouts = { ...DEFAULT_TIMEOUTS, ...config.timeouts }
   const limits: ProxyLimits = { ...DEFAULT_LIMITS, ...config.limits }
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
-  const rulesBeside = (route: RouteConfig): readonly (readonly Rule[])[] =>
-    config.routes.flatMap((other) => (other === route || other.rules === undefined ? [] : [other.rules.rules]))
   const pools = new Map<UpstreamConfig, UpstreamPool>()
   /** Routes that name the same upstream share it. */
   const poolOf = (upstream: UpstreamConfig): UpstreamPool => {
     let pool = pools.get(upstream)
     if (pool === undefined) {
       const { onUpstream, resolve } = config
-      pool = new UpstreamPool({ config: upstream, limits: responseLimits, wheel, timeouts, resolve, onUpstream, onError })
+      pool = new UpstreamPool({
+        config: upstream,
+        limits: responseLimits,
+        wheel,
+        timeouts,
+        resolve,
+        onUpstream,
+        onError,
+      })
       pools.set(upstream, pool)
     }
     return pool
   }
-  const makeRoute = (route: RouteConfig): Route => ({
-    name: route.name,
-    hosts: route.hosts === undefined ? undefined : hostPatterns(route.hosts),
-    paths: route.paths === undefined ? undefined : prepareConditions([{ types: ['*'], paths: route.paths }]),
-    pool: poolOf(route.upstream),
-    rules: route.rules,
-    serverTiming: route.serverTiming ?? false,
-    gate: makeGateRoute(route),
-    integrity: integrityOf(route),
-    memory: new ApplicabilityMemory(limits.maxRememberedResources),
-    preserveHost: route.preserveHost,
-    requestQuery: route.requestQuery ?? false,
-    requestBodies: requestBodyRules(route),
-    requestHeaders: route.requestHeaders,
-    responseHeaders: route.responseHeaders,
-    names: route.rules === undefined ? undefined : siteNamesOf(route.rules.rules, rulesBeside(route)),
+  const sites = config.sites ?? []
+  const forwarding = [...config.routes, ...sites.flatMap((site) => site.routes)]
+  for (const { upstream } of forwarding) if (upstream !== undefined) poolOf(upstream)
+  const routes = new RouteTable({
+    sites,
+    routes: config.routes,
+    maxRememberedResources: limits.maxRememberedResources,
+    maxCompiledRuleSets: limits.maxCompiledRuleSets,
+    poolOf({ name, upstream }) {
+      if (upstream === undefined) throw new Error(`the route ${name} has neither upstream nor answer`)
+      return poolOf(upstream)
+    },
   })
-  const routes = config.routes.map(makeRoute)
   // Only now, because a fault in a later route would leave them running.
   for (const pool of pools.values()) pool.start()
   return {
     life,
     routes,
+    pools: [...pools.values()],
     timeouts,
     limits,
     requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },
@@ -177,41 +140,4 @@ function trustedRange(text: string): AddressRange {
   const range = parseAddressRange(text)
   if (range === undefined) throw new Error(`trustedProxies: "${text}" is no address and no range like 10.0.0.0/8`)
   return range
-}
-
-function requestBodyRules({ rules, requestBodies }: RouteConfig): RuleSet | undefined {
-  const map = requestBodies === true && rules !== undefined ? hostMapOf(rules.rules) : undefined
-  return map === undefined ? undefined : compileRuleSet(domainRulesOf(map.up), { mode: 'octet' })
-}
-
-function integrityOf({ rules, integrity }: RouteConfig): Route['integrity'] {
-  return changesHashed(rules?.rules ?? []) ? (integrity ?? 'warn') : undefined
-}
-
-function makeGateRoute({ rules, ignoreNoTransform, lastModified }: RouteConfig): GateRoute {
-  const conditions = prepareConditions((rules?.rules ?? []).map((rule) => ({ ...rule, types: typesOf(rule) })))
-  const variables = rules?.variables ?? []
-  return {
-    conditions,
-    ruleSetHash: rules?.hash ?? '',
-    ignoreNoTransform: ignoreNoTransform ?? false,
-    lastModified: lastModified ?? { kind: 'remove' },
-    variesBy: [...new Set([...requestFieldNames(conditions), ...requestFieldsOf(variables)])],
-    alwaysNew: variables.includes('time'),
-    codings: CONTENT_CODINGS,
-    charsets: charsetsOf(rules),
-  }
-}
-
-/** The first route that takes the request. `authority` is that of a parsed head. */
-export function findRoute(routes: readonly Route[], authority: string | undefined, path: string): Route | undefined {
-  let host: string | undefined
-  for (const route of routes) {
-    if (route.hosts !== undefined) {
-      host ??= hostOf(authority)
-      if (!hostMatches(route.hosts, host)) continue
-    }
-    if (route.paths === undefined || rulesForPath(route.paths, path) !== undefined) return route
-  }
-  return undefined
 }

@@ -137,8 +137,8 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     return { all, fresh }
   }
 
-  const retire = ({ routes }: ProxyRuntime): void => {
-    const stopped = Promise.all(routes.map(({ pool }) => pool.stop())).then(() => {
+  const retire = ({ pools }: ProxyRuntime): void => {
+    const stopped = Promise.all(pools.map((pool) => pool.stop())).then(() => {
       stopping.delete(stopped)
     })
     stopping.add(stopped)

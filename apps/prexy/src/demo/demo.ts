@@ -1,12 +1,11 @@
 /** `prexy demo`: a small shop, prexy in front of it, and where to look. */
 import { once } from 'node:events'
-import { loadConfig, type RuleList } from '@prexy/config/load'
+import { loadConfig, textAsFile } from '@prexy/config/load'
 import { formatProblem } from '@prexy/config/problem'
 import type { RunningProxy } from '@prexy/proxy/start-proxy'
-import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { createAccessLog } from '../access-log.ts'
 import { EXIT_ERROR, EXIT_OK } from '../exit-codes.ts'
-import { compileRuleList } from '../rule-source.ts'
+import { compileLists } from '../config-load.ts'
 import { startServer } from '../serve.ts'
 import { type Styles, stylesFor } from '../terminal.ts'
 import { demoConfig } from './demo-config.ts'
@@ -51,17 +50,11 @@ async function startOnUsualOrFreePort(origin: DemoOrigin, check: boolean): Promi
 }
 
 async function start(origin: DemoOrigin, port: number, quiet: boolean): Promise<RunningProxy> {
-  const loaded = loadConfig(demoConfig(port, origin.port), 'demo.yaml')
-  const lists = loaded.ruleLists.map((list) => ({ list, ...compileRuleList(loaded.source, list) }))
-  const problems = [...loaded.problems, ...lists.flatMap((one) => one.problems)]
+  const loaded = loadConfig('demo.yaml', textAsFile(demoConfig(port, origin.port), 'demo.yaml'))
+  const { compiled, problems: ofRules } = compileLists(loaded)
+  const problems = [...loaded.problems, ...ofRules]
   if (loaded.value === undefined || problems.length > 0) throw new Error(problems.map(formatProblem).join('\n'))
-  const setOf = (list: RuleList): RuleSet | undefined => lists.find((one) => one.list === list)?.set
-  return await startServer(
-    loaded.value,
-    { setOf, headersOf: () => undefined },
-    Date.now(),
-    createAccessLog(quiet ? 'off' : 'text'),
-  )
+  return await startServer(loaded.value, compiled, Date.now(), createAccessLog(quiet ? 'off' : 'text'))
 }
 
 function introduction(style: Styles, originPort: number, port: number): string {

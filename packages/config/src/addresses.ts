@@ -1,0 +1,10 @@
+/** Addresses as files write them, once the schema has let them through. */
+import type { ListenAddress } from './config.ts'
+
+/** `8080`, `:8080`, `127.0.0.1:8080` or `[::1]:8080`. */
+export function listenAddressOf(address: string | number): ListenAddress {
+  if (typeof address === 'number') return { host: undefined, port: address }
+  const colon = address.lastIndexOf(':')
+  const host = address.slice(0, colon).replace(/^\[|\]$/g, '')
+  return { host: host === '' || host === '*' ? undefined : host, port: Number(address.slice(colon + 1)) }
+}

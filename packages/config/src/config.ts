@@ -1,0 +1,107 @@
+/** What a configuration says, as plain data. */
+import type { RawConfig, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
+import type { HeaderList } from './header-list.ts'
+import type { RawDomainRule, RawHeaderConditions, RawInsertRule, RawRegexRule, RawTextRule } from './rule-schema.ts'
+import type { Place } from './yaml-source.ts'
+import type { UpstreamSettings } from './upstream-settings.ts'
+
+interface Conditions {
+  readonly types?: readonly string[]
+  readonly paths?: readonly string[]
+  readonly status?: readonly (number | string)[]
+  readonly methods?: readonly string[]
+  readonly hosts?: readonly string[]
+}
+
+/** A rule as a file has it, with every condition as a list. */
+export type ConfigRule = (
+  | Omit<RawTextRule, keyof Conditions>
+  | Omit<RawRegexRule, keyof Conditions>
+  | Omit<RawDomainRule, keyof Conditions>
+  | Omit<RawInsertRule, keyof Conditions>
+) &
+  Conditions
+
+/** Rules that are compiled into one set. Routes that take the rules of a level above share one object. */
+export interface RuleList {
+  readonly rules: readonly ConfigRule[]
+  readonly options: RewriteOptions
+  /** Where each rule stands. */
+  readonly places: readonly Place[]
+}
+
+/** `host` is undefined for every address of the machine. */
+export interface ListenAddress {
+  readonly host: string | undefined
+  readonly port: number
+}
+
+/** `to` is a template with variables of the request, as header rules have them. */
+export interface RedirectAction {
+  readonly kind: 'redirect'
+  readonly to: string
+  readonly status: number
+  readonly keepQuery: boolean
+  /** Where `to` stands. */
+  readonly place: Place
+}
+
+/** What a route does with a request. Routes that take it from a level above share one object. */
+export type RouteAction =
+  | { readonly kind: 'forward'; readonly upstream: UpstreamSettings }
+  | RedirectAction
+  | {
+      readonly kind: 'respond'
+      readonly status: number
+      /** Names and values in turn. */
+      readonly fields: readonly string[]
+      readonly body: Uint8Array
+    }
+
+export interface RouteConfig {
+  /** Unique. */
+  readonly name: string
+  /** Lower case, exact or `*.` and a name; empty for any. Of a route of a site: empty. */
+  readonly hosts: readonly string[]
+  /** Path globs; empty for any. */
+  readonly paths: readonly string[]
+  /** Empty for any. */
+  readonly methods: readonly string[]
+  readonly requestHeaders?: RawHeaderConditions
+  readonly action: RouteAction
+  readonly ruleList: RuleList
+  /** At most one of each side. */
+  readonly headerLists: readonly HeaderList[]
+  readonly requestBodies?: boolean
+  readonly requestQuery?: boolean
+  readonly preserveHost?: boolean
+  readonly ignoreNoTransform?: boolean
+  readonly serverTiming?: boolean
+  readonly lastModified?: 'remove' | 'keep'
+  readonly integrity?: 'warn' | 'drop'
+}
+
+/** Routes for some host names only. */
+export interface SiteConfig {
+  /** Unique among sites. */
+  readonly name: string
+  /** Lower case, exact or `*.` and a name; each in one site only. */
+  readonly hosts: readonly string[]
+  /** In order; the first that fits takes the request. */
+  readonly routes: readonly RouteConfig[]
+}
+
+/** What a configuration says. Where it says nothing, the parts concerned have their defaults. */
+export interface Config {
+  readonly listen: readonly ListenAddress[]
+  /** A request goes to the site that names its host: exactly, else by the longest pattern. */
+  readonly sites: readonly SiteConfig[]
+  /** Of requests that no site takes. In order; the first that fits takes the request. */
+  readonly routes: readonly RouteConfig[]
+  readonly timeouts: Timeouts
+  readonly limits: Limits
+  readonly trustedProxies?: readonly string[]
+  readonly forwarded?: NonNullable<RawConfig['forwarded']>
+  readonly requestId?: string
+  readonly log: RawConfig['log']
+}

@@ -1,0 +1,416 @@
+/** From what the files say to what a proxy is given: levels merged, rule sets put in, secrets read. */
+import { listenAddressOf } from './addresses.ts'
+import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
+import type { RawPage } from './action-schema.ts'
+import type { Config, ConfigRule, RouteAction, RouteConfig, RuleList, SiteConfig } from './config.ts'
+import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.ts'
+import { besideFile, type ConfigFiles } from './files.ts'
+import { type HeaderList, headerListsOf } from './header-list.ts'
+import { nearMiss } from './near-miss.ts'
+import { type ConfigProblem, formatPath } from './problem.ts'
+import type { OneOrMore, RawRule, RawRuleEntry } from './rule-schema.ts'
+import { type Environment, expandSecrets } from './secrets.ts'
+import type { RawUpstream } from './upstream-schema.ts'
+import { isName, upstreamOf, type UpstreamSettings } from './upstream-settings.ts'
+import type { Place } from './yaml-source.ts'
+
+/** Longest body of an answer of prexy itself, in octets. */
+export const MAX_PAGE_BYTES = 1_048_576
+
+/** How many rules one list may have once the sets that it uses are put in. */
+export const MAX_RULES_IN_LIST = 100_000
+
+export const DEFAULT_REDIRECT_STATUS = 302
+export const DEFAULT_RESPOND_STATUS = 200
+
+export interface Provision {
+  readonly config: Config
+  readonly problems: readonly ConfigProblem[]
+  /** Files besides those of the configuration. */
+  readonly watched: readonly string[]
+}
+
+export function provision(assembly: Assembly, files: ConfigFiles, environment: Environment): Provision {
+  const provisioner = new Provisioner(assembly, files, environment)
+  const config = provisioner.run()
+  return { config, problems: provisioner.problems, watched: [...provisioner.watched] }
+}
+
+type Serving = Pick<
+  RouteConfig,
+  | 'requestBodies'
+  | 'requestQuery'
+  | 'preserveHost'
+  | 'ignoreNoTransform'
+  | 'serverTiming'
+  | 'lastModified'
+  | 'integrity'
+>
+
+/** What a level says together with those above it. */
+interface Scope {
+  readonly rewrite: RewriteOptions
+  readonly ruleList: RuleList
+  readonly headerLists: readonly HeaderList[]
+  readonly action: RouteAction | undefined
+  readonly serving: Serving
+}
+
+interface PlacedRules {
+  readonly rules: readonly ConfigRule[]
+  readonly places: readonly Place[]
+}
+
+const NO_RULES: PlacedRules = { rules: [], places: [] }
+
+class Provisioner {
+  readonly problems: ConfigProblem[] = []
+  readonly watched = new Set<string>()
+  readonly #assembly: Assembly
+  readonly #files: ConfigFiles
+  readonly #environment: Environment
+  /** Rules of each named set, sets that it uses put in; undefined while it is being put together. */
+  readonly #sets = new Map<string, PlacedRules | undefined>()
+  readonly #taken = new Set<string>()
+  /** Entries of `upstreams` that something names. */
+  readonly #upstreams = new Map<string, UpstreamSettings>()
+
+  constructor(assembly: Assembly, files: ConfigFiles, environment: Environment) {
+    this.#assembly = assembly
+    this.#files = files
+    this.#environment = environment
+  }
+
+  run(): Config {
+    const { top, routes, sites, ruleSets } = this.#assembly
+    for (const name of ruleSets.keys()) this.#rulesOfSet(name)
+    const none: Scope = {
+      rewrite: {},
+      ruleList: { ...NO_RULES, options: {} },
+      headerLists: [],
+      action: undefined,
+      serving: {},
+    }
+    const file = this.#below(none, fileLevel(this.#assembly))
+    const ownRoutes = this.#routes(routes, file, (route) =>
+      nameOfRoute(listOf(route.host ?? []), listOf(route.path ?? [])),
+    )
+    if (file.action !== undefined)
+      ownRoutes.push({ ...routeBase, ...routeOf(file, file.action), name: this.#claim('default') })
+    const siteNames = new Set<string>()
+    return {
+      listen: listOf(top.listen).map(listenAddressOf),
+      sites: sites.map((site) => this.#site(site, file, siteNames)),
+      routes: ownRoutes,
+      timeouts: top.timeouts,
+      limits: top.limits,
+      ...(top.trustedProxies === undefined ? {} : { trustedProxies: listOf(top.trustedProxies) }),
+      ...(top.forwarded === undefined ? {} : { forwarded: top.forwarded }),
+      ...(top.requestId === undefined ? {} : { requestId: top.requestId }),
+      log: top.log,
+    }
+  }
+
+  #site(site: Placed<Assembly['sites'][0]['value']>, file: Scope, siteNames: Set<string>): SiteConfig {
+    const { value, place } = site
+    const hosts = listOf(value.host).map((host) => host.toLowerCase())
+    const name = claimName(value.name ?? hosts[0], siteNames)
+    const scope = this.#below(file, levelAt(site))
+    const routes = this.#routes(routesOfSite(site), scope, ({ path }) => nameOfRoute([name], listOf(path ?? [])))
+    if (scope.action !== undefined)
+      routes.push({ ...routeBase, ...routeOf(scope, scope.action), name: this.#claim(name) })
+    if (routes.length === 0) this.#report(place, ...NOTHING_TO_DO)
+    return { name, hosts, routes }
+  }
+
+  #routes(
+    routes: readonly Placed<RawSiteRoute & { readonly host?: OneOrMore<string> }>[],
+    above: Scope,
+    nameOf: (route: RawSiteRoute & { readonly host?: OneOrMore<string> }) => string,
+  ): RouteConfig[] {
+    return routes.flatMap((route) => {
+      const { value, place } = route
+      const scope = this.#below(above, levelAt(route))
+      if (scope.action === undefined) {
+        this.#report(place, ...NOTHING_TO_DO)
+        return []
+      }
+      const hosts = listOf(value.host ?? []).map((host) => host.toLowerCase())
+      return [
+        {
+          ...routeOf(scope, scope.action),
+          name: this.#claim(value.name ?? nameOf(value)),
+          hosts,
+          paths: listOf(value.path ?? []),
+          methods: listOf(value.method ?? []),
+          ...(value.header === undefined ? {} : { requestHeaders: value.header }),
+        },
+      ]
+    })
+  }
+
+  #below(above: Scope, level: Level): Scope {
+    const { serving } = level
+    const { inherit, rules, rewrite, headers } = serving
+    const options = rewrite === undefined ? above.rewrite : { ...above.rewrite, ...rewrite }
+    let { ruleList, headerLists } = above
+    if (rules !== undefined) {
+      const own = this.#expand(rules, level.placeOf('rules'), [])
+      const all = inherit === 'add' ? joined(own, ruleList) : own
+      ruleList = { ...all, options }
+    } else if (rewrite !== undefined) {
+      ruleList = { ...ruleList, options }
+    }
+    if (headers !== undefined) {
+      const own = headerListsOf(headers, level.placeOf('headers'), (text, place) =>
+        this.#secret(text, place, (value) => value.replaceAll('$', '$$$$')),
+      )
+      headerLists = inherit === 'add' ? joinedHeaders(headerLists, own) : own
+    }
+    return {
+      rewrite: options,
+      ruleList,
+      headerLists,
+      action: this.#action(level) ?? above.action,
+      serving: { ...above.serving, ...servingOf(serving) },
+    }
+  }
+
+  #action(level: Level): RouteAction | undefined {
+    const { upstream, redirect, respond } = level.serving
+    if (upstream !== undefined)
+      return { kind: 'forward', upstream: this.#upstream(upstream, level.placeOf('upstream')) }
+    if (redirect !== undefined) {
+      const {
+        to,
+        status = DEFAULT_REDIRECT_STATUS,
+        keepQuery = true,
+      } = typeof redirect === 'string' ? { to: redirect } : redirect
+      const { source, path } = level.placeOf('redirect')
+      const place = { source, path: typeof redirect === 'string' ? path : [...path, 'to'] }
+      return { kind: 'redirect', to, status, keepQuery, place }
+    }
+    if (respond === undefined) return undefined
+    const { status = DEFAULT_RESPOND_STATUS, headers = {} } = respond
+    const { body, type } = this.#page(respond, level.placeOf('respond'))
+    const named = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type')
+    const fields = Object.entries(headers).flat()
+    return {
+      kind: 'respond',
+      status,
+      body,
+      fields: named || type === undefined ? fields : [...fields, 'Content-Type', type],
+    }
+  }
+
+  /** One that is named is the same object wherever it is, so that its connections are shared. */
+  #upstream(upstream: string | RawUpstream, place: Place): UpstreamSettings {
+    const { top, topPlaces, start } = this.#assembly
+    if (typeof upstream !== 'string' || !isName(upstream)) return this.#settings(upstream, place)
+    const known = this.#upstreams.get(upstream)
+    if (known !== undefined) return known
+    // What is not named there is reported elsewhere.
+    const raw = Object.hasOwn(top.upstreams, upstream) ? top.upstreams[upstream] : { servers: [] }
+    const { source, path } = topPlaces.get('upstreams') ?? start
+    const settings = this.#settings(raw, { source, path: [...path, upstream] }, upstream)
+    this.#upstreams.set(upstream, settings)
+    return settings
+  }
+
+  #settings(upstream: string | RawUpstream, { source, path }: Place, name?: string): UpstreamSettings {
+    const read = (field: string, file: string): string | undefined => {
+      const found = besideFile(source.file, file)
+      this.watched.add(found)
+      const content = this.#files.read(found)
+      if ('bytes' in content) return new TextDecoder().decode(content.bytes)
+      this.#report({ source, path: [...path, 'tls', field] }, `${found}: ${content.reason}`, undefined)
+      return undefined
+    }
+    return upstreamOf(upstream, read, name)
+  }
+
+  /** The octets of a page; its type if it has any. */
+  #page(page: RawPage, place: Place): { readonly body: Uint8Array; readonly type: string | undefined } {
+    if (page.file === undefined) {
+      const body = new TextEncoder().encode(page.body ?? '')
+      return { body, type: page.type ?? (body.length === 0 ? undefined : typeOfText(page.body ?? '')) }
+    }
+    const path = besideFile(place.source.file, page.file)
+    this.watched.add(path)
+    const content = this.#files.read(path)
+    const at = { source: place.source, path: [...place.path, 'file'] }
+    if (!('bytes' in content)) {
+      this.#report(at, `${path}: ${content.reason}`, undefined)
+      return { body: new Uint8Array(), type: undefined }
+    }
+    if (content.bytes.length > MAX_PAGE_BYTES) {
+      this.#report(at, `${path} is longer than ${MAX_PAGE_BYTES} bytes`, 'let an upstream serve it')
+    }
+    return { body: content.bytes, type: page.type ?? typeOfFile(path) }
+  }
+
+  /** A list of rules with the sets that it uses put in. `above`: the sets on the way here. */
+  #expand(entries: readonly RawRuleEntry[], base: Place, above: readonly string[]): PlacedRules {
+    const rules: ConfigRule[] = []
+    const places: Place[] = []
+    for (const [index, entry] of entries.entries()) {
+      const place = { source: base.source, path: [...base.path, index] }
+      if (!('use' in entry)) {
+        rules.push(normalizeRule(entry))
+        places.push(place)
+        continue
+      }
+      const used = this.#rulesOfSet(entry.use, { source: place.source, path: [...place.path, 'use'] }, above)
+      if (rules.length + used.rules.length > MAX_RULES_IN_LIST) {
+        this.#report(place, `the list has more than ${MAX_RULES_IN_LIST} rules with those of ${entry.use}`, 'use fewer')
+        break
+      }
+      for (const rule of used.rules) rules.push(rule)
+      for (const one of used.places) places.push(one)
+    }
+    return { rules, places }
+  }
+
+  #rulesOfSet(name: string, asked?: Place, above: readonly string[] = []): PlacedRules {
+    const set = this.#assembly.ruleSets.get(name)
+    if (set === undefined) {
+      if (asked !== undefined) this.#report(asked, `there is no rule set ${name}`, this.#nearSet(name))
+      return NO_RULES
+    }
+    if (above.includes(name)) {
+      const chain = [...above.slice(above.indexOf(name)), name].join(' uses ')
+      if (asked !== undefined) this.#report(asked, `a rule set uses itself: ${chain}`, 'take one of them out')
+      return NO_RULES
+    }
+    const known = this.#sets.get(name)
+    if (known !== undefined) return known
+    const rules = this.#expand(set.value, set.place, [...above, name])
+    this.#sets.set(name, rules)
+    return rules
+  }
+
+  #nearSet(name: string): string {
+    const names = [...this.#assembly.ruleSets.keys()]
+    const near = nearMiss(name, names)
+    if (near !== undefined) return `did you mean ${near}?`
+    if (names.length === 0) return 'name it under ruleSets'
+    return `there are ${names.slice(0, 10).join(', ')}${names.length > 10 ? ' and others' : ''}`
+  }
+
+  #secret(text: string, place: Place, escape?: (value: string) => string): string {
+    const expanded = expandSecrets(text, this.#environment, escape)
+    for (const { at, message, hint } of expanded.faults) this.#report(place, message, hint, at)
+    return expanded.text
+  }
+
+  #report({ source, path }: Place, message: string, hint: string | undefined, at?: number): void {
+    const position = source.positionOf(path, at)
+    this.problems.push({ severity: 'error', position, path: formatPath(path), message, hint })
+  }
+
+  #claim(name: string): string {
+    return claimName(name, this.#taken)
+  }
+}
+
+const NOTHING_TO_DO = ['says nothing to do', 'add upstream, redirect or respond, here or above'] as const
+
+/** What a route that takes everything has. */
+const routeBase = { hosts: [], paths: [], methods: [] } as const
+
+function routeOf(
+  { ruleList, headerLists, serving }: Scope,
+  action: RouteAction,
+): Pick<RouteConfig, 'action' | 'ruleList' | 'headerLists'> & Serving {
+  return { action, ruleList, headerLists, ...serving }
+}
+
+function joined(own: PlacedRules, above: PlacedRules): PlacedRules {
+  return { rules: [...own.rules, ...above.rules], places: [...own.places, ...above.places] }
+}
+
+function joinedHeaders(above: readonly HeaderList[], own: readonly HeaderList[]): readonly HeaderList[] {
+  return (['request', 'response'] as const).flatMap((side) => {
+    const lists = [...above, ...own].filter((list) => list.side === side)
+    if (lists.length === 0) return []
+    return [{ side, rules: lists.flatMap((list) => list.rules), places: lists.flatMap((list) => list.places) }]
+  })
+}
+
+function servingOf({
+  requestBodies,
+  requestQuery,
+  preserveHost,
+  ignoreNoTransform,
+  serverTiming,
+  lastModified,
+  integrity,
+}: RawServing): Serving {
+  return {
+    ...(requestBodies === undefined ? {} : { requestBodies }),
+    ...(requestQuery === undefined ? {} : { requestQuery }),
+    ...(preserveHost === undefined ? {} : { preserveHost }),
+    ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
+    ...(serverTiming === undefined ? {} : { serverTiming }),
+    ...(lastModified === undefined ? {} : { lastModified }),
+    ...(integrity === undefined ? {} : { integrity }),
+  }
+}
+
+function nameOfRoute(hosts: readonly string[], paths: readonly string[]): string {
+  const host = hosts.map((name) => name.toLowerCase()).join(' ') || '*'
+  return `${host}${paths.length === 0 ? '' : ` ${paths.join(' ')}`}`
+}
+
+function claimName(name: string, taken: Set<string>): string {
+  let unique = name
+  for (let number = 2; taken.has(unique); number++) unique = `${name} (${number})`
+  taken.add(unique)
+  return unique
+}
+
+/** A well-formed rule with its conditions as lists. */
+export function normalizeRule(raw: RawRule): ConfigRule {
+  const { types, paths, status, methods, hosts, ...rest } = raw
+  return {
+    ...rest,
+    ...(methods === undefined ? {} : { methods: listOf(methods) }),
+    ...(hosts === undefined ? {} : { hosts: listOf(hosts) }),
+    ...(types === undefined ? {} : { types: listOf(types) }),
+    ...(paths === undefined ? {} : { paths: listOf(paths) }),
+    ...(status === undefined ? {} : { status: listOf(status) }),
+  }
+}
+
+const FILE_TYPES: Readonly<Record<string, string>> = {
+  html: 'text/html; charset=utf-8',
+  htm: 'text/html; charset=utf-8',
+  txt: 'text/plain; charset=utf-8',
+  json: 'application/json',
+  xml: 'application/xml',
+  css: 'text/css; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  svg: 'image/svg+xml',
+  png: 'image/png',
+  jpg: 'image/jpeg',
+  gif: 'image/gif',
+  webp: 'image/webp',
+  ico: 'image/x-icon',
+}
+
+function typeOfFile(path: string): string {
+  const ending = /\.([^./]+)$/.exec(path)?.[1].toLowerCase() ?? ''
+  return FILE_TYPES[ending] ?? 'application/octet-stream'
+}
+
+function typeOfText(text: string): string {
+  return text.trimStart().startsWith('<') ? FILE_TYPES.html : FILE_TYPES.txt
+}
+
+export function listOf<T>(value: OneOrMore<T>): readonly T[] {
+  return isList(value) ? value : [value]
+}
+
+function isList<T>(value: OneOrMore<T>): value is readonly T[] {
+  return Array.isArray(value)
+}

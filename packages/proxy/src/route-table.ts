@@ -1,0 +1,158 @@
+/** Which route takes a request, however many sites there are. Routes are made ready when the first request needs them. */
+import {
+  type ConditionRequest,
+  type ConditionSet,
+  hostMatches,
+  hostOf,
+  hostPatterns,
+  prepareConditions,
+  rulesForRequest,
+} from '@prexy/http/conditions'
+import type { RuleSet } from '@prexy/rewrite/rewriter'
+import type { Rule } from '@prexy/rewrite/rules'
+import { CompiledSets, type DeferredRuleSet } from './compiled-sets.ts'
+import { HostTable } from './host-table.ts'
+import type { RouteConfig, SiteConfig } from './proxy-config.ts'
+import { ProxyError } from './proxy-error.ts'
+import { makeRoute, type Route } from './route.ts'
+import type { RouteAnswer } from './route-answer.ts'
+import type { UpstreamPool } from './upstream-pool.ts'
+
+export interface RouteTableInit {
+  readonly sites: readonly SiteConfig[]
+  /** Of requests that belong to no site. */
+  readonly routes: readonly RouteConfig[]
+  readonly maxRememberedResources: number
+  readonly maxCompiledRuleSets: number
+  readonly poolOf: (route: RouteConfig) => UpstreamPool
+}
+
+/** Routes among which the first that fits takes the request. */
+interface RouteGroup {
+  readonly entries: readonly RouteEntry[]
+  /** What a host that no route takes is told. */
+  readonly unknown: 'E_NO_ROUTE' | 'E_NO_PATH'
+}
+
+export class RouteTable {
+  readonly #hosts = new HostTable<RouteGroup>()
+  readonly #rest: RouteGroup
+  readonly #sets: CompiledSets
+
+  constructor(init: RouteTableInit) {
+    this.#sets = new CompiledSets(init.maxCompiledRuleSets)
+    for (const { hosts, routes } of init.sites) {
+      const group: RouteGroup = { entries: this.#entriesOf(routes, init, false), unknown: 'E_NO_PATH' }
+      for (const host of hosts) this.#hosts.add(host, group)
+    }
+    this.#rest = { entries: this.#entriesOf(init.routes, init, true), unknown: 'E_NO_ROUTE' }
+    // What is compiled already is worth being ready, and shows its faults at once.
+    for (const entry of this.#rest.entries) entry.prepareNow()
+  }
+
+  #entriesOf(routes: readonly RouteConfig[], init: RouteTableInit, byHost: boolean): readonly RouteEntry[] {
+    const fields = [...new Set(routes.flatMap((route) => Object.keys(route.fields ?? {})))]
+    const group: GroupParts = { ...init, routes, sets: this.#sets, fields: fields.map((name) => name.toLowerCase()) }
+    return routes.map((route) => new RouteEntry(route, group, byHost))
+  }
+
+  /** The route that takes the request, or what to answer where there is none. */
+  find(request: ConditionRequest): RouteEntry | 'E_NO_ROUTE' | 'E_NO_PATH' {
+    const host = hostOf(request.authority)
+    const { entries, unknown } = this.#hosts.find(host) ?? this.#rest
+    for (const entry of entries) if (entry.takes(host, request)) return entry
+    return unknown
+  }
+
+  /** Rule sets that are compiled and may be forgotten. */
+  get compiledSets(): number {
+    return this.#sets.size
+  }
+}
+
+interface GroupParts extends RouteTableInit {
+  readonly routes: readonly RouteConfig[]
+  readonly sets: CompiledSets
+  /** Names of request fields by which routes of the group are told apart. */
+  readonly fields: readonly string[]
+}
+
+/** A route and, while it is needed, what was made of it. */
+export class RouteEntry {
+  readonly name: string
+  /** Undefined: the request is forwarded. */
+  readonly answer: RouteAnswer | undefined
+  readonly #config: RouteConfig
+  readonly #group: GroupParts
+  readonly #hosts: readonly string[] | undefined
+  /** Undefined until they are needed. */
+  #conditions: ConditionSet | undefined = undefined
+  readonly #takesAll: boolean
+  #route: Route | undefined = undefined
+  #touch: (() => void) | undefined = undefined
+  /** Why the rules cannot be compiled. */
+  #fault: ProxyError | undefined = undefined
+
+  constructor(config: RouteConfig, group: GroupParts, byHost: boolean) {
+    this.name = config.name
+    this.answer = config.answer
+    this.#config = config
+    this.#group = group
+    this.#hosts = byHost && config.hosts !== undefined ? hostPatterns(config.hosts) : undefined
+    const { paths, methods, fields } = config
+    this.#takesAll = paths === undefined && methods === undefined && fields === undefined
+  }
+
+  takes(host: string, request: ConditionRequest): boolean {
+    if (this.#hosts !== undefined && !hostMatches(this.#hosts, host)) return false
+    if (this.#takesAll) return true
+    const { paths, methods, fields } = this.#config
+    this.#conditions ??= prepareConditions([{ types: ['*'], paths, methods, requestHeaders: fields }])
+    return typeof rulesForRequest(this.#conditions, request) !== 'string'
+  }
+
+  /** Of a route that forwards. Throws a ProxyError if its rules cannot be compiled. */
+  route(): Route {
+    this.#touch?.()
+    return this.#route ?? this.#prepare()
+  }
+
+  prepareNow(): void {
+    const { rules } = this.#config
+    if (this.answer === undefined && (rules === undefined || !isDeferred(rules))) this.#prepare()
+  }
+
+  #prepare(): Route {
+    if (this.#fault !== undefined) throw this.#fault
+    const { routes, fields, maxRememberedResources, poolOf } = this.#group
+    const beside = routes.filter((other) => other !== this.#config)
+    const rulesBeside = beside.flatMap(({ rules }): (readonly Rule[])[] => (rules === undefined ? [] : [rules.rules]))
+    const pool = poolOf(this.#config)
+    const rules = this.#rules()
+    this.#route = makeRoute(this.#config, { pool, rules, rulesBeside, fieldsBeside: fields, maxRememberedResources })
+    return this.#route
+  }
+
+  #rules(): RuleSet | undefined {
+    const { rules } = this.#config
+    if (rules === undefined || !isDeferred(rules)) return rules
+    try {
+      const { set, touch } = this.#group.sets.use(rules, () => this.#forget())
+      this.#touch = touch
+      return set
+    } catch (error) {
+      const cause = error instanceof Error ? error : new Error(String(error))
+      this.#fault = new ProxyError('E_INTERNAL', { detail: `the rules of ${this.name} do not compile`, cause })
+      throw this.#fault
+    }
+  }
+
+  #forget(): void {
+    this.#route = undefined
+    this.#touch = undefined
+  }
+}
+
+function isDeferred(rules: RuleSet | DeferredRuleSet): rules is DeferredRuleSet {
+  return 'compile' in rules
+}
