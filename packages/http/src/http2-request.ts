@@ -188,6 +188,7 @@ function makeHead(pseudo: Pseudo, fields: string[], endsStream: boolean, limits:
       path: target.path,
       authority,
       minorVersion: 1,
+      majorVersion: 2,
       fields: host === undefined ? ['host', authority, ...fields] : fields,
       body,
       keepAlive: true,

@@ -27,6 +27,8 @@ export interface RequestHead {
   readonly authority: string | undefined
   /** 0 or 1; a higher minor version counts as 1. */
   readonly minorVersion: number
+  /** Present if the request came by HTTP/2; `minorVersion` is 1 then, for that is how it goes on. */
+  readonly majorVersion?: 2
   /** All header lines in their order and case, hop-by-hop and framing fields too. Never copy those onwards. */
   readonly fields: FieldList
   readonly body: BodyFraming
