@@ -184,3 +184,28 @@ function reach(program: Program, targets: readonly number[]): Reached {
   }
   return { places, ends }
 }
+
+/** Different texts that sets in a row may stand for; with more, a gram counts as any. */
+const MAX_GRAM_TEXTS = 4_096
+
+/** Calls back with each text that the sets from `at` on stand for, as a little-endian number. False when too many. */
+export function forEachText(beginning: Beginning, at: number, count: number, take: (text: number) => void): boolean {
+  let texts = 1
+  let first = 0
+  for (let i = 0; i < count; i++) {
+    const { bytes } = beginning[at + i]
+    texts *= bytes.length
+    first |= bytes[0] << (8 * i)
+  }
+  if (texts === 1) {
+    take(first)
+    return true
+  }
+  if (texts > MAX_GRAM_TEXTS) return false
+  const walk = (i: number, text: number): void => {
+    if (i === count) take(text)
+    else for (const byte of beginning[at + i].bytes) walk(i + 1, text | (byte << (8 * i)))
+  }
+  walk(0, 0)
+  return true
+}

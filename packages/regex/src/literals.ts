@@ -2,8 +2,8 @@
  * Literals by their first four bytes, for the kernel: where no thread is live and only literals can begin, it compares
  * them with the text instead of stepping through states (`takeLiteral` in kernel/index.ts).
  */
-import { type Beginning, literalOf } from './beginnings.ts'
-import { forEachText, HEAD_BYTES, hashOf } from './prefilter.ts'
+import { type Beginning, forEachText, literalOf } from './beginnings.ts'
+import { HEAD_BYTES, hashOf } from './prefilter.ts'
 import type { Program } from './program.ts'
 
 /** Hashes of first bytes are of so many bits at most, and at least. */

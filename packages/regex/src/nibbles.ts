@@ -27,9 +27,12 @@ export function hasByte({ low, high }: Nibbles, byte: number): boolean {
 }
 
 /** Share of the bytes of ordinary text that have the nibbles. */
-export function nibbleWeight(nibbles: Nibbles): number {
+export function nibbleWeight(low: number, high: number): number {
   let sum = 0
-  for (let byte = 0; byte < 256; byte++) if (hasByte(nibbles, byte)) sum += BYTE_WEIGHTS[byte]
+  for (let highs = high; highs !== 0; highs &= highs - 1) {
+    const row = (31 - Math.clz32(highs & -highs)) << 4
+    for (let lows = low; lows !== 0; lows &= lows - 1) sum += BYTE_WEIGHTS[row | (31 - Math.clz32(lows & -lows))]
+  }
   return sum
 }
 

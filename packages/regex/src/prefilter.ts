@@ -11,7 +11,7 @@
  * `shifts`: for dozens to thousands of beginnings. A window as long as the shortest of them moves over the text; the last few
  * bytes in it say how far it may move on (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994).
  */
-import { type Beginning, type ByteSet, byteSet, MAX_BEGINNING_BYTES } from './beginnings.ts'
+import { type Beginning, type ByteSet, byteSet, forEachText, MAX_BEGINNING_BYTES } from './beginnings.ts'
 import { asciiLowerCase, type Region } from './context.ts'
 import { hasByte, nibblesOf, nibbleWeight, setNibbles } from './nibbles.ts'
 import { SAMPLE, weightOf } from './ordinary-text.ts'
@@ -156,7 +156,10 @@ function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints[] {
   })
   const members = Array.from({ length: longest }, (_, offset) => bucketsByByte(buckets, offset))
   const bucketWeights = Array.from({ length: longest }, (_, offset) =>
-    buckets.map((bucket) => nibbleWeight(nibblesOf(bucket, offset))),
+    buckets.map((bucket) => {
+      const { low, high } = nibblesOf(bucket, offset)
+      return nibbleWeight(low, high)
+    }),
   )
   /** Buckets that each place of the sample is in by the offsets chosen so far, and how likely each bucket is elsewhere. */
   const places = new Uint8Array(SAMPLE.length - MAX_BEGINNING_BYTES).fill(0xff)
@@ -273,8 +276,6 @@ interface Shifts {
   readonly stopping: number
 }
 
-/** Different texts that sets in a row may stand for; with more, a gram counts as any. */
-const MAX_GRAM_TEXTS = 4_096
 export const HEAD_BYTES = 4
 const HEAD_BITS = 16
 const HASH_FACTOR = 0x9e3779b1
@@ -319,28 +320,6 @@ function buildShifts(beginnings: readonly Beginning[]): Shifts | undefined {
 /** The kernel computes the same. */
 export function hashOf(text: number, bits: number): number {
   return Math.imul(text, HASH_FACTOR) >>> (32 - bits)
-}
-
-/** Calls back with each text that the sets from `at` on stand for, as a little-endian number. False when too many. */
-export function forEachText(beginning: Beginning, at: number, count: number, take: (text: number) => void): boolean {
-  let texts = 1
-  let first = 0
-  for (let i = 0; i < count; i++) {
-    const { bytes } = beginning[at + i]
-    texts *= bytes.length
-    first |= bytes[0] << (8 * i)
-  }
-  if (texts === 1) {
-    take(first)
-    return true
-  }
-  if (texts > MAX_GRAM_TEXTS) return false
-  const walk = (i: number, text: number): void => {
-    if (i === count) take(text)
-    else for (const byte of beginning[at + i].bytes) walk(i + 1, text | (byte << (8 * i)))
-  }
-  walk(0, 0)
-  return true
 }
 
 /** How far a window moves on the sample of text, and how often a beginning may stand in it. */

@@ -3,8 +3,8 @@
  * gram for that distance, stand at one. Grams are put into eight buckets, as fingerprints are; a hit is compared with
  * the beginnings of its bucket. Where one stands, the search goes on place by place.
  */
-import type { Beginning, ByteSet } from './beginnings.ts'
-import { hasByte, type Nibbles, nibblesOf, nibbleWeight, setNibbles } from './nibbles.ts'
+import { type Beginning, type ByteSet, forEachText } from './beginnings.ts'
+import { type Nibbles, nibblesOf, nibbleWeight, setNibbles } from './nibbles.ts'
 import { SAMPLE } from './ordinary-text.ts'
 
 export interface Stride {
@@ -45,8 +45,7 @@ const COST_OF_HIT = 15
 /** Undefined where it would not cost less than `cost` per byte. */
 export function chooseStride(beginnings: readonly Beginning[], cost: number): Stride | undefined {
   if (beginnings.length > MAX_BEGINNINGS) return undefined
-  const buckets = beginnings.flatMap(rarestGrams)
-  while (buckets.length > BUCKETS) mergeLikest(buckets)
+  const buckets = mergeLikest(beginnings.flatMap(rarestGrams))
   const hitting = buckets.reduce((sum, { share }) => sum + share, 0) / GRAM_BYTES
   if (COST_OF_STRIDE + hitting * COST_OF_HIT > cost) return undefined
   const before = Math.max(...buckets.flatMap(({ grams }) => grams.map(({ offset }) => offset)), 0)
@@ -55,41 +54,61 @@ export function chooseStride(beginnings: readonly Beginning[], cost: number): St
 
 /** For each distance the gram that is rarest, in a bucket of its own. */
 function rarestGrams(beginning: Beginning): Bucket[] {
+  const nibbles = Array.from({ length: beginning.length + 3 * GRAM_BYTES }, (_, at) =>
+    nibblesOf([beginning], at - GRAM_BYTES),
+  )
+  const nibblesFrom = (offset: number): Nibbles[] => nibbles.slice(offset + GRAM_BYTES, offset + 2 * GRAM_BYTES)
   return Array.from({ length: GRAM_BYTES }, (_, distance) => {
-    let best = bucketOf(beginning, -distance)
-    for (let offset = GRAM_BYTES - distance; offset < beginning.length; offset += GRAM_BYTES) {
-      const bucket = bucketOf(beginning, offset)
-      if (bucket.share < best.share) best = bucket
+    let best = { offset: -distance, factor: 1, share: Number.POSITIVE_INFINITY }
+    for (let offset = -distance; offset < beginning.length; offset += GRAM_BYTES) {
+      const factor = factorOf(beginning, offset)
+      const independent = nibblesFrom(offset).reduce((share, { low, high }) => share * nibbleWeight(low, high), 1)
+      const share = Math.max(factor * independent, sampleShare(beginning, offset))
+      if (share < best.share) best = { offset, factor, share }
     }
-    return best
+    const { offset, factor, share } = best
+    return {
+      grams: [{ beginning, offset }],
+      nibbles: nibblesFrom(offset),
+      following: nibblesFrom(offset + GRAM_BYTES),
+      factor,
+      share,
+    }
   })
 }
 
-function bucketOf(beginning: Beginning, offset: number): Bucket {
-  const nibbles = nibblesFrom(beginning, offset)
+/** How much likelier a gram is than its bytes are one by one. */
+function factorOf(beginning: Beginning, offset: number): number {
   let factor = 1
   for (let at = offset + 1; at < offset + GRAM_BYTES; at++) {
     const kind = kindOf(beginning[at])
     if (kind !== 'other' && kind === kindOf(beginning[at - 1])) factor *= NEIGHBOUR_FACTOR
   }
-  const share = Math.max(factor * independentShare(nibbles), sampleShare(nibbles))
-  const following = nibblesFrom(beginning, offset + GRAM_BYTES)
-  return { grams: [{ beginning, offset }], nibbles, following, factor, share }
+  return factor
 }
 
-function nibblesFrom(beginning: Beginning, offset: number): Nibbles[] {
-  return Array.from({ length: GRAM_BYTES }, (_, at) => nibblesOf([beginning], offset + at))
-}
-
-/** Share of the places of the sample that have the nibbles of a gram. */
-function sampleShare(nibbles: readonly Nibbles[]): number {
+/** Share of the places of the sample that have a gram; 0 for one that reaches beyond its beginning. */
+function sampleShare(beginning: Beginning, offset: number): number {
+  if (offset < 0 || offset + GRAM_BYTES > beginning.length) return 0
+  sampleGrams ??= countGrams()
+  const counts = sampleGrams
   let hits = 0
-  for (let place = 0; place + GRAM_BYTES <= SAMPLE.length; place++) {
-    let at = 0
-    while (at < GRAM_BYTES && hasByte(nibbles[at], SAMPLE[place + at])) at++
-    if (at === GRAM_BYTES) hits++
-  }
+  forEachText(beginning, offset, GRAM_BYTES, (text) => {
+    hits += counts.get(text) ?? 0
+  })
   return hits / SAMPLE.length
+}
+
+let sampleGrams: ReadonlyMap<number, number> | undefined
+
+function countGrams(): Map<number, number> {
+  const counts = new Map<number, number>()
+  const words = new DataView(SAMPLE.buffer)
+  for (let place = 0; place + GRAM_BYTES <= SAMPLE.length; place++) {
+    const text = words.getInt32(place, true)
+    counts.set(text, (counts.get(text) ?? 0) + 1)
+  }
+  return counts
 }
 
 function kindOf(set: ByteSet | undefined): 'letters' | 'digits' | 'other' {
@@ -98,34 +117,49 @@ function kindOf(set: ByteSet | undefined): 'letters' | 'digits' | 'other' {
   return set.bytes.some((byte) => byte >= 0x30 && byte <= 0x39) ? 'digits' : 'other'
 }
 
-function independentShare(nibbles: readonly Nibbles[]): number {
-  return nibbles.reduce((product, own) => product * nibbleWeight(own), 1)
+/** As many buckets as the kernel has: again and again one of the two of which that costs least. */
+function mergeLikest(grams: readonly Bucket[]): Bucket[] {
+  const buckets = [...grams]
+  /** `more[a][b]`, for b < a: what is hit more often when the two are one. */
+  const more = buckets.map((bucket, index) => buckets.slice(0, index).map((other) => extraShare(bucket, other)))
+  while (buckets.length > BUCKETS) {
+    let into = 0
+    let from = 1
+    more.forEach((row, a) => {
+      row.forEach((extra, b) => {
+        if (extra < more[from][into]) [into, from] = [b, a]
+      })
+    })
+    const merged = union(buckets[into], buckets[from])
+    buckets[into] = merged
+    buckets.splice(from, 1)
+    more.splice(from, 1)
+    for (let a = from; a < more.length; a++) more[a].splice(from, 1)
+    for (let b = 0; b < into; b++) more[into][b] = extraShare(merged, buckets[b])
+    for (let a = into + 1; a < more.length; a++) more[a][into] = extraShare(merged, buckets[a])
+  }
+  return buckets
 }
 
-/** Makes one bucket of the two of which that costs least. */
-function mergeLikest(buckets: Bucket[]): void {
-  let best: { into: number; from: number; bucket: Bucket; more: number } | undefined
-  for (let into = 0; into < buckets.length; into++) {
-    for (let from = into + 1; from < buckets.length; from++) {
-      const bucket = union(buckets[into], buckets[from])
-      const more = bucket.share - buckets[into].share - buckets[from].share
-      if (best === undefined || more < best.more) best = { into, from, bucket, more }
-    }
+function extraShare(a: Bucket, b: Bucket): number {
+  return unionShare(a, b) - a.share - b.share
+}
+
+function unionShare(a: Bucket, b: Bucket): number {
+  let share = Math.max(a.factor, b.factor)
+  for (let at = 0; at < GRAM_BYTES; at++) {
+    share *= nibbleWeight(a.nibbles[at].low | b.nibbles[at].low, a.nibbles[at].high | b.nibbles[at].high)
   }
-  if (best === undefined) return
-  buckets[best.into] = best.bucket
-  buckets.splice(best.from, 1)
+  return share
 }
 
 function union(a: Bucket, b: Bucket): Bucket {
-  const nibbles = unionOfNibbles(a.nibbles, b.nibbles)
-  const factor = Math.max(a.factor, b.factor)
   return {
     grams: [...a.grams, ...b.grams],
-    nibbles,
+    nibbles: unionOfNibbles(a.nibbles, b.nibbles),
     following: unionOfNibbles(a.following, b.following),
-    factor,
-    share: factor * independentShare(nibbles),
+    factor: Math.max(a.factor, b.factor),
+    share: unionShare(a, b),
   }
 }
 
