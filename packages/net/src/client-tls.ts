@@ -87,6 +87,7 @@ const TLS_FAULTS: Readonly<Record<string, string>> = {
   ERR_SSL_UNSUPPORTED_PROTOCOL: 'it speaks no TLS version from 1.2 on',
   ERR_SSL_TLSV1_ALERT_PROTOCOL_VERSION: 'it speaks no TLS version from 1.2 on',
   ERR_SSL_NO_PROTOCOLS_AVAILABLE: 'it speaks no TLS version from 1.2 on',
+  ERR_SSL_TLSV1_ALERT_CERTIFICATE_REQUIRED: 'it asks for a certificate of ours; name it with certFile and keyFile',
   ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: 'it asks for a certificate of ours; name it with certFile and keyFile',
   ERR_SSL_SSLV3_ALERT_HANDSHAKE_FAILURE: 'it refused the handshake; it may want a certificate of ours (certFile)',
 
