@@ -9,6 +9,7 @@ import {
   type ExchangeEvent,
   type ExchangeOutcome,
 } from '@prexy/events/exchange'
+import type { ExchangeRecording } from '@prexy/events/recorder'
 import { rulesForRequest } from '@prexy/http/conditions'
 import {
   endToEndFields,
@@ -46,6 +47,7 @@ import type { ProxyRuntime } from './runtime.ts'
 import { headTiming } from './server-timing.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
+import { WebSocketCounter } from './websocket-counter.ts'
 import type { UpstreamConnection, UpstreamHome, UpstreamUser } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-server.ts'
 
@@ -68,6 +70,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   readonly #headAt: number
   #entry: RouteEntry | undefined = undefined
   #route: Route | undefined = undefined
+  /** Undefined unless somebody records this exchange. */
+  #recording: ExchangeRecording | undefined = undefined
+  #recordsResponse = false
+  #webSocket: { readonly client: WebSocketCounter; readonly upstream: WebSocketCounter } | undefined = undefined
   /** The route's rules that hold for the request. */
   #forRequest: ReturnType<typeof rulesForRequest> | undefined = undefined
   /** What the domain rules that hold for the request make of host names. */
@@ -154,6 +160,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#phase('request-head')
     this.#client.output.reset()
     const entry = runtime.routes.find(request)
+    this.#recording = runtime.recorder?.begin(request, typeof entry === 'string' ? undefined : entry.name)
     if (typeof entry === 'string') return this.#answer(new ProxyError(entry))
     this.#entry = entry
     this.#phase('route')
@@ -218,6 +225,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const { method, path } = this.request
     const target = route.requestQuery && this.#names !== undefined ? mapQuery(path, this.#names) : path
     this.#requestHead = encodeRequestHead(method, target, fields)
+    this.#recording?.requestSent(fields)
     this.#acquire(route)
   }
 
@@ -277,7 +285,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#upstream = upstream
     this.#upstreamName = upstream.home.name
     this.#attempts++
-    if (this.#route?.serverTiming === true) this.#askedAt = performance.now()
+    if (this.#route?.serverTiming === true || this.#recording !== undefined) this.#askedAt = performance.now()
     this.#phase('upstream-selected')
     upstream.assign(this, this.request.method, this.#upgrade !== undefined)
     const head = this.#requestHead
@@ -295,6 +303,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** Octets of the request body, which are the exchange's. Returns false when no more should come. */
   onRequestData(data: Uint8Array): boolean {
     const body = this.#requestBody
+    if (this.#recording?.wantsRequestBody === true) this.#recording.requestData(data)
     if (body === undefined) return this.#sendUp(data)
     body.write(data)
     if (this.#heldFields === undefined) return this.#sendUp(body.take())
@@ -307,6 +316,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const upstream = this.#upstream
     if (upstream === undefined || data.length === 0) return true
     this.#upstreamOutBytes += data.length
+    if (this.#requestBody !== undefined && this.#recording?.wantsRequestBody === true) {
+      this.#recording.requestDataSent(data)
+    }
     const { connection } = upstream
     let below: boolean
     if (this.#chunksUp) {
@@ -405,6 +417,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const fields = endToEndFields(head.fields)
     this.#responseEdits = this.#mapResponse(fields)
     client.output.interim(101, [...fields, 'Connection', 'Upgrade', 'Upgrade', this.#upgrade])
+    if (this.#recording !== undefined) {
+      this.#recording.responseHead(head, fields, false)
+      this.#webSocket = { client: new WebSocketCounter(), upstream: new WebSocketCounter() }
+    }
     const { connection, early } = client.giveAway()
     const tunnel = new Tunnel({
       client: connection,
@@ -422,7 +438,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     return connection.unsentBytes > 0
   }
 
-  onTunnelled(from: 'client' | 'upstream', bytes: number): void {
+  onTunnelled(from: 'client' | 'upstream', octets: Uint8Array): void {
+    const bytes = octets.length
+    this.#webSocket?.[from].push(octets)
     if (from === 'client') {
       this.clientInBytes += bytes
       this.#upstreamOutBytes += bytes
@@ -488,6 +506,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     this.#client.output.begin(head.status, fields, framing)
     if (holds) this.#client.output.holdForLength(maxHttp10BufferBytes, this.#keepAlive)
+    if (this.#recording !== undefined) {
+      this.#recordsResponse = this.#recording.responseHead(head, fields, decision.action === 'rewrite')
+    }
     if (decision.action === 'rewrite') this.#beginRewrite(route, decision, head)
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
@@ -517,7 +538,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   #addTiming(fields: string[], decision: GateDecision, framing: OutputFraming): void {
-    if (this.#askedAt === undefined || this.#respondedAt === undefined) return
+    const isTold = this.#route?.serverTiming === true
+    if (!isTold || this.#askedAt === undefined || this.#respondedAt === undefined) return
     const value = headTiming(this.#startedAt, this.#askedAt, this.#respondedAt, performance.now())
     fields.push('Server-Timing', value)
     // RFC 9110 §6.6.2: how long rewriting took may have to follow the body.
@@ -568,13 +590,15 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers,
       serverTiming: route.serverTiming,
+      isTimed: route.serverTiming || this.#recording !== undefined,
+      recording: this.#recordsResponse ? this.#recording : undefined,
     })
   }
 
   /** What is to be done about hashes that a page holds. */
   #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
     // Where nobody is told, nothing is looked for.
-    const isTold = this.#runtime.onExchange !== undefined
+    const isTold = this.#runtime.onExchange !== undefined || this.#recording !== undefined
     if ((!isTold && route.integrity !== 'drop') || !isPage(singleValue(fields, 'content-type'))) {
       return { integrity: undefined, hasHashedPolicy: false }
     }
@@ -595,6 +619,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     this.#upstreamInBytes += data.length
     if (this.#body !== undefined) return this.#body.onUpstreamData(data)
+    if (this.#recordsResponse) this.#recording?.responseData(data)
     this.#client.output.writeKept(data)
     return true
   }
@@ -819,44 +844,59 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   #report(outcome: ExchangeOutcome): void {
     const { onExchange } = this.#runtime
-    if (onExchange === undefined) return
-    const { request } = this
-    const now = performance.now()
+    const recording = this.#recording
+    if (onExchange === undefined && recording === undefined) return
+    const event = this.#event(outcome)
     try {
-      onExchange({
-        version: EXCHANGE_EVENT_VERSION,
-        exchangeId: this.id,
-        connectionId: this.#client.connectionId,
-        requestNumber: this.#requestNumber,
-        startedAtMs: Math.round(Date.now() - (now - this.#startedAt)),
-        timings: {
-          requestHeadUs: this.#microseconds(this.#headAt),
-          upstreamConnectedUs: this.#microseconds(this.#connectedAt),
-          responseHeadUs: this.#microseconds(this.#respondedAt),
-          endUs: Math.round((now - this.#startedAt) * 1_000),
-        },
-        method: request.method,
-        host: request.authority,
-        target: request.target,
-        status: this.#status,
-        route: this.#entry?.name,
-        upstream: this.#upstreamName,
-        ...(this.#attempts === 0
-          ? {}
-          : { upstreamAddress: this.#upstreamAddress, upstreamAttempts: this.#attempts }),
-        requestId: this.#requestId,
-        clientInBytes: this.clientInBytes,
-        clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,
-        upstreamOutBytes: this.#upstreamOutBytes,
-        upstreamInBytes: this.#upstreamInBytes,
-        outcome,
-        detail: this.#detail,
-        treatment: this.#finalTreatment(),
-        ...this.#fieldEdits(),
-        ...this.#requestTreatment(),
-      })
+      const webSocket = this.#webSocket
+      if (webSocket !== undefined) {
+        recording?.webSocket({ fromClient: webSocket.client.counts, fromUpstream: webSocket.upstream.counts })
+      }
+      recording?.end(event)
+      onExchange?.(event)
     } catch (error) {
       this.#reportFault(error)
+    }
+  }
+
+  #event(outcome: ExchangeOutcome): ExchangeEvent {
+    const { request } = this
+    const now = performance.now()
+    const rewriteMs = this.#recording === undefined ? undefined : this.#body?.rewriteMs
+    return {
+      version: EXCHANGE_EVENT_VERSION,
+      exchangeId: this.id,
+      connectionId: this.#client.connectionId,
+      requestNumber: this.#requestNumber,
+      startedAtMs: Math.round(Date.now() - (now - this.#startedAt)),
+      timings: {
+        requestHeadUs: this.#microseconds(this.#headAt),
+        upstreamAskedUs: this.#recording === undefined ? undefined : this.#microseconds(this.#askedAt),
+        upstreamConnectedUs: this.#microseconds(this.#connectedAt),
+        responseHeadUs: this.#microseconds(this.#respondedAt),
+        rewriteUs: rewriteMs === undefined ? undefined : Math.round(rewriteMs * 1_000),
+        endUs: Math.round((now - this.#startedAt) * 1_000),
+      },
+      client: this.#client.peer.address,
+      method: request.method,
+      host: request.authority,
+      target: request.target,
+      status: this.#status,
+      route: this.#entry?.name,
+      upstream: this.#upstreamName,
+      ...(this.#attempts === 0
+        ? {}
+        : { upstreamAddress: this.#upstreamAddress, upstreamAttempts: this.#attempts }),
+      requestId: this.#requestId,
+      clientInBytes: this.clientInBytes,
+      clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,
+      upstreamOutBytes: this.#upstreamOutBytes,
+      upstreamInBytes: this.#upstreamInBytes,
+      outcome,
+      detail: this.#detail,
+      treatment: this.#finalTreatment(),
+      ...this.#fieldEdits(),
+      ...this.#requestTreatment(),
     }
   }
 

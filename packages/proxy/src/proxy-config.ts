@@ -1,4 +1,5 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { ExchangeRecorder } from '@prexy/events/recorder'
 import type { UpstreamEvent } from '@prexy/events/upstream'
 import type { FieldConditions } from '@prexy/http/conditions'
 import type { ForwardedForm } from '@prexy/http/forwarded'
@@ -35,6 +36,8 @@ export interface ProxyConfig {
   readonly requestId?: string
   /** Called once per exchange, when it is over. */
   readonly onExchange?: (event: ExchangeEvent) => void
+  /** Is offered every exchange when it begins. Absent: nothing is kept of exchanges beyond their events. */
+  readonly recorder?: ExchangeRecorder
   /** Called at each step of an exchange; see {@link Phase}. */
   readonly onPhase?: (exchangeId: number, phase: Phase) => void
   /** Called when a server of an upstream is ejected, comes back, fails its checks, or moves. */

@@ -15,6 +15,7 @@ import type { GateDecision } from '@prexy/http/gate'
 import type { FieldList } from '@prexy/http/fields'
 import { changedTrailers } from '@prexy/http/validators'
 import type { BodyTreatment, RewriteNotes, RewriteStats } from '@prexy/events/exchange'
+import type { ExchangeRecording } from '@prexy/events/recorder'
 import { type CodingFault, type ContentCoding, ContentDecoder, MAX_CODED_MEMBERS } from '@prexy/net/content-decoder'
 import { ContentEncoder } from '@prexy/net/content-encoder'
 import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
@@ -60,6 +61,10 @@ export interface RewriteBodyInit {
   readonly onError: (error: Error) => void
   /** Whether the client wants trailers. */
   readonly sendsTrailers: boolean
+  /** Whether it is to be measured how long rewriting takes. */
+  readonly isTimed: boolean
+  /** Who wants the text before and after; undefined if nobody does. */
+  readonly recording: ExchangeRecording | undefined
   /** Whether Server-Timing is to say how long rewriting took: in the head, if that still waits, or in a trailer. */
   readonly serverTiming: boolean
 }
@@ -98,7 +103,6 @@ export class RewriteBody {
   #inBytes = 0
   #outBytes = 0
   #peakHeldBytes = 0
-  /** Kept if `serverTiming` asks for it. */
   #rewriteMs = 0
   /** Octets of junk after the coded body. */
   trailingBytes = 0
@@ -118,6 +122,11 @@ export class RewriteBody {
     this.#rewriter = new BodyRewriter(init.rules, sink, rewriterInit, init.contentType, isRewritten)
     this.#watch = integrity === 'watch' ? new IntegrityWatch() : undefined
     output.preferLength()
+  }
+
+  /** How long rewriting took so far, in milliseconds; 0 unless `isTimed`. */
+  get rewriteMs(): number {
+    return this.#rewriteMs
   }
 
   /** What was done to the body so far. */
@@ -328,6 +337,7 @@ export class RewriteBody {
 
   #text(chunk: Uint8Array): void {
     this.#inBytes += chunk.length
+    this.#init.recording?.responseData(chunk)
     if (this.#queue.length > 0) {
       this.#queue.push(chunk)
       return
@@ -352,11 +362,12 @@ export class RewriteBody {
   }
 
   #clock(): number {
-    return this.#init.serverTiming ? performance.now() : 0
+    return this.#init.isTimed ? performance.now() : 0
   }
 
   #rewritten(piece: Uint8Array): boolean {
     this.#outBytes += piece.length
+    this.#init.recording?.responseDataSent(piece)
     let goOn = true
     if (this.#encoder !== undefined) goOn = this.#encoder.write(piece)
     else if (this.#init.decision.encode === 'identity') goOn = this.#output.writeBorrowed(piece)

@@ -1,4 +1,5 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { ExchangeRecorder } from '@prexy/events/recorder'
 import type { ForwardedForm } from '@prexy/http/forwarded'
 import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
@@ -60,6 +61,7 @@ export interface ProxyRuntime {
   /** Undefined: upstreams get no request identifier. */
   readonly requestIdField: string | undefined
   readonly onExchange: ((event: ExchangeEvent) => void) | undefined
+  readonly recorder: ExchangeRecorder | undefined
   readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
   readonly onError: (error: Error) => void
 }
@@ -131,6 +133,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     forwarded: config.forwarded ?? DEFAULT_FORWARDED,
     requestIdField: config.requestId === 'off' ? undefined : (config.requestId ?? DEFAULT_REQUEST_ID_FIELD),
     onExchange: config.onExchange,
+    recorder: config.recorder,
     onPhase: config.onPhase,
     onError,
   }

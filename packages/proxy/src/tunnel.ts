@@ -15,7 +15,7 @@ export type TunnelEnd = 'completed' | 'client-lost' | 'upstream-lost' | 'idle'
 
 export interface TunnelHost {
   /** Octets that came from the client, or from the upstream, and were given to the other side. */
-  onTunnelled(from: 'client' | 'upstream', bytes: number): void
+  onTunnelled(from: 'client' | 'upstream', octets: Uint8Array): void
   /** The last call. The tunnel closes its connections by itself. */
   onTunnelEnd(end: TunnelEnd, cause: Error | undefined): void
 }
@@ -66,7 +66,7 @@ export class Tunnel {
     if (this.#over) return false
     const to = this.#other(from)
     this.#timer.arm(this.#idleMs)
-    this.#host.onTunnelled(from.name, octets.length)
+    this.#host.onTunnelled(from.name, octets)
     if (!to.connection.write(octets)) from.connection.pause()
     return to.connection.unsentBytes > 0
   }
