@@ -4,7 +4,8 @@ import type { ConfigFiles } from '@prexy/config/files'
 import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
 import { readYaml } from '@prexy/config/yaml-source'
 import { FILE_SYSTEM } from './config-files.ts'
-import { compileLists, countRules, loadConfiguration, withoutEchoes } from './config-load.ts'
+import { compileLists } from './config-compile.ts'
+import { countRules, loadConfiguration, withoutEchoes } from './config-load.ts'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { readText } from './read-text.ts'
 import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
@@ -44,7 +45,7 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
 function checkText(text: string, file: string): CheckReport {
   if (!Array.isArray(readYaml(text, file).value)) return checkConfiguration(file, text)
   const loaded = loadRules(text, file)
-  const problems = sortProblems(withoutEchoes([...loaded.problems, ...compileLists(loaded).problems]))
+  const problems = sortProblems(withoutEchoes([...loaded.problems, ...compileLists(loaded, 'check').problems]))
   return { file, kind: 'rules', problems, ruleCount: countRules(loaded.ruleLists), routeCount: 0 }
 }
 
@@ -55,7 +56,7 @@ function checkConfiguration(file: string, text?: string): CheckReport {
     read: (path) =>
       path === file && text !== undefined ? { bytes: new TextEncoder().encode(text) } : FILE_SYSTEM.read(path),
   }
-  const { problems, ruleCount, routeCount } = loadConfiguration(file, process.env, files)
+  const { problems, ruleCount, routeCount } = loadConfiguration(file, process.env, files, 'check')
   return { file, kind: 'configuration', problems, ruleCount, routeCount }
 }
 

@@ -1,20 +1,11 @@
 /** From a path to what `serve` runs: the configuration, its compiled rules, and which files it was made of. */
-import type { Config, RedirectAction, RuleList } from '@prexy/config/config'
+import type { Config, RuleList } from '@prexy/config/config'
 import type { ConfigFiles } from '@prexy/config/files'
-import type { HeaderList } from '@prexy/config/header-list'
-import { type Loaded, loadConfig } from '@prexy/config/load'
+import { loadConfig } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
-import type { HeaderRules } from '@prexy/proxy/header-rules'
-import type { RuleSet } from '@prexy/rewrite/rewriter'
+import { DEFAULT_LIMITS } from '@prexy/proxy/proxy-config'
+import { type CompiledLists, compileLists } from './config-compile.ts'
 import { FILE_SYSTEM, newestChangeMs } from './config-files.ts'
-import { compileHeaderList, compileRuleList, compileTarget } from './rule-source.ts'
-
-/** The compiled rules of each list of a configuration. */
-export interface CompiledLists {
-  readonly setOf: (list: RuleList) => RuleSet | undefined
-  readonly headersOf: (list: HeaderList) => HeaderRules | undefined
-  readonly targetOf: (redirect: RedirectAction) => HeaderRules | undefined
-}
 
 export interface ConfigurationLoad {
   /** Undefined when there is an error among the problems. */
@@ -30,14 +21,20 @@ export interface ConfigurationLoad {
   readonly changedMs: number
 }
 
-/** Reads a configuration anew: a file or a directory. Nothing of an earlier one is touched; what is wrong is returned. */
+/**
+ * Reads a configuration anew: a file or a directory. Nothing of an earlier one is touched; what is wrong is returned. To
+ * `serve` more rule sets than may be compiled at one time, they are compiled when they are needed; to `check` them, all
+ * are, one after the other.
+ */
 export function loadConfiguration(
   path: string,
   environment: NodeJS.ProcessEnv = process.env,
   files: ConfigFiles = FILE_SYSTEM,
+  purpose: 'serve' | 'check' = 'serve',
 ): ConfigurationLoad {
   const loaded = loadConfig(path, files, environment)
-  const { compiled, problems } = compileLists(loaded)
+  const maxSets = loaded.value?.limits.maxCompiledRuleSets ?? DEFAULT_LIMITS.maxCompiledRuleSets
+  const { compiled, problems } = compileLists(loaded, purpose === 'check' ? 'check' : maxSets)
   const all = withoutEchoes([...loaded.problems, ...problems])
   const failed = all.some((problem) => problem.severity === 'error')
   const { watched } = loaded
@@ -49,28 +46,6 @@ export function loadConfiguration(
     routeCount: countRoutes(loaded.value),
     watched,
     changedMs: newestChangeMs(watched),
-  }
-}
-
-/** Everything that the lists of a configuration hold, compiled, and what is wrong with it. */
-export function compileLists({
-  ruleLists,
-  headerLists,
-  redirects,
-}: Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects'>): {
-  readonly compiled: CompiledLists
-  readonly problems: readonly ConfigProblem[]
-} {
-  const sets = new Map(ruleLists.map((list) => [list, compileRuleList(list)]))
-  const headers = new Map(headerLists.map((list) => [list, compileHeaderList(list)]))
-  const targets = new Map(redirects.map((redirect) => [redirect, compileTarget(redirect)]))
-  return {
-    compiled: {
-      setOf: (list) => sets.get(list)?.set,
-      headersOf: (list) => headers.get(list)?.rules,
-      targetOf: (redirect) => targets.get(redirect)?.rules,
-    },
-    problems: [...sets.values(), ...headers.values(), ...targets.values()].flatMap((one) => one.problems),
   }
 }
 

@@ -4,7 +4,7 @@ import type { HeaderList } from '@prexy/config/header-list'
 import type { HeaderRules } from '@prexy/proxy/header-rules'
 import type { ProxyConfig, RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
 import type { RouteAnswer } from '@prexy/proxy/route-answer'
-import type { CompiledLists } from './config-load.ts'
+import type { CompiledLists } from './config-compile.ts'
 
 /** `rulesChangedMs`: when the newest file of the configuration was changed. */
 export function proxyRoutes(

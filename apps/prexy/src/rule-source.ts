@@ -60,20 +60,18 @@ export async function compileRuleEntries(entries: readonly RuleEntry[], options:
   throw new CommandError(faults.join('\n'))
 }
 
-/** The set, or undefined with the reasons in `problems`. */
-export function compileRuleList(list: RuleList): { set: RuleSet | undefined; problems: ConfigProblem[] } {
-  try {
-    const set = compileRuleSet(toEngineRules(list.rules, list.options), list.options)
-    const problems = set.unbounded.map(({ rule, message }) => {
-      const limit = `overflow: ${set.options.overflow} at ${set.options.maxHeldBytes} bytes`
-      const hint = `give its repeats an upper bound, like [0-9]{1,12}, or expect ${limit}`
-      return locateFinding(list, { rule, field: 'regex', at: undefined, message, hint }, 'warning')
-    })
-    return { set, problems }
-  } catch (error) {
-    if (!(error instanceof RuleSetError)) throw error
-    return { set: undefined, problems: error.problems.map((problem) => locateFinding(list, problem, 'error')) }
-  }
+/** The rules of a list as the engine takes them. */
+export function engineRulesOf({ rules, options }: RuleList): readonly Rule[] {
+  return toEngineRules(rules, options)
+}
+
+/** What of a compiled set its author should know, each at its place in a list that it was made of. */
+export function setWarnings(list: RuleList, { unbounded, options }: RuleSet): readonly ConfigProblem[] {
+  return unbounded.map(({ rule, message }) => {
+    const limit = `overflow: ${options.overflow} at ${options.maxHeldBytes} bytes`
+    const hint = `give its repeats an upper bound, like [0-9]{1,12}, or expect ${limit}`
+    return locateFinding(list, { rule, field: 'regex', at: undefined, message, hint }, 'warning')
+  })
 }
 
 /** What is wrong with a rule on its own, for the engine; undefined if nothing is. */

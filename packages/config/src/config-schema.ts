@@ -112,6 +112,7 @@ export interface Limits {
   readonly maxDecodedBytes?: number
   readonly maxRequestBufferBytes?: number
   readonly maxRememberedResources?: number
+  readonly maxCompiledRuleSets?: number
   readonly request?: RequestLimits
   readonly response?: ResponseLimits
 }
@@ -454,6 +455,16 @@ const limitsSchema: z.ZodType<Limits> = z
       .describe(
         'Resources of each route of which it is remembered which rules found nothing in them, by the strong ETag of the ' +
           'upstream; those rules are left out next time. The least recently used is forgotten; 0 remembers none.',
+      ),
+    maxCompiledRuleSets: z
+      .int()
+      .min(1)
+      .max(100_000)
+      .exactOptional()
+      .describe(
+        'Different rule sets that are compiled at one time, of about a megabyte each. A configuration with more of them ' +
+          'compiles each at the first request that needs it, and forgets the least recently used; `prexy check` tells ' +
+          'beforehand of rules that do not compile.',
       ),
     maxRequestBufferBytes: z
       .int()

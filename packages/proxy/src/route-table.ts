@@ -25,6 +25,8 @@ export interface RouteTableInit {
   readonly maxRememberedResources: number
   readonly maxCompiledRuleSets: number
   readonly poolOf: (route: RouteConfig) => UpstreamPool
+  /** Told once of rules that do not compile when they are needed. */
+  readonly onError: (error: Error) => void
 }
 
 /** Routes among which the first that fits takes the request. */
@@ -142,7 +144,9 @@ export class RouteEntry {
       return set
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error))
-      this.#fault = new ProxyError('E_INTERNAL', { detail: `the rules of ${this.name} do not compile`, cause })
+      const detail = `the rules of ${this.name} do not compile`
+      this.#fault = new ProxyError('E_INTERNAL', { detail, cause })
+      this.#group.onError(new Error(`${detail}: ${cause.message}`, { cause }))
       throw this.#fault
     }
   }

@@ -115,6 +115,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     routes: config.routes,
     maxRememberedResources: limits.maxRememberedResources,
     maxCompiledRuleSets: limits.maxCompiledRuleSets,
+    onError,
     poolOf({ name, upstream }) {
       if (upstream === undefined) throw new Error(`the route ${name} has neither upstream nor answer`)
       return poolOf(upstream)

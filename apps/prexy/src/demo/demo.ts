@@ -5,7 +5,7 @@ import { formatProblem } from '@prexy/config/problem'
 import type { RunningProxy } from '@prexy/proxy/start-proxy'
 import { createAccessLog } from '../access-log.ts'
 import { EXIT_ERROR, EXIT_OK } from '../exit-codes.ts'
-import { compileLists } from '../config-load.ts'
+import { compileLists } from '../config-compile.ts'
 import { startServer } from '../serve.ts'
 import { type Styles, stylesFor } from '../terminal.ts'
 import { demoConfig } from './demo-config.ts'
@@ -51,7 +51,7 @@ async function startOnUsualOrFreePort(origin: DemoOrigin, check: boolean): Promi
 
 async function start(origin: DemoOrigin, port: number, quiet: boolean): Promise<RunningProxy> {
   const loaded = loadConfig('demo.yaml', textAsFile(demoConfig(port, origin.port), 'demo.yaml'))
-  const { compiled, problems: ofRules } = compileLists(loaded)
+  const { compiled, problems: ofRules } = compileLists(loaded, Infinity)
   const problems = [...loaded.problems, ...ofRules]
   if (loaded.value === undefined || problems.length > 0) throw new Error(problems.map(formatProblem).join('\n'))
   return await startServer(loaded.value, compiled, Date.now(), createAccessLog(quiet ? 'off' : 'text'))

@@ -1,0 +1,109 @@
+/** The rules of a configuration compiled, equal sets once, and what is wrong with them. */
+import type { RedirectAction, RuleList } from '@prexy/config/config'
+import type { HeaderList } from '@prexy/config/header-list'
+import { type Loaded, locateFinding } from '@prexy/config/load'
+import { type ConfigProblem, formatProblem } from '@prexy/config/problem'
+import type { DeferredRuleSet } from '@prexy/proxy/compiled-sets'
+import type { HeaderRules } from '@prexy/proxy/header-rules'
+import type { RuleSet } from '@prexy/rewrite/rewriter'
+import { compileRuleSet } from '@prexy/rewrite/rule-set'
+import { type Rule, type RuleProblem, RuleSetError } from '@prexy/rewrite/rules'
+import { compileHeaderList, compileTarget, engineRulesOf, setWarnings } from './rule-source.ts'
+
+/** What each list of a configuration compiles to. */
+export interface CompiledLists {
+  readonly setOf: (list: RuleList) => RuleSet | DeferredRuleSet | undefined
+  readonly headersOf: (list: HeaderList) => HeaderRules | undefined
+  readonly targetOf: (redirect: RedirectAction) => HeaderRules | undefined
+}
+
+type Lists = Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects'>
+
+/**
+ * Compiles what the lists hold. More than `maxSets` rule lists are left for later, each for when it is needed; `check`
+ * compiles them all and keeps none.
+ */
+export function compileLists(
+  { ruleLists, headerLists, redirects }: Lists,
+  maxSets: number | 'check',
+): { readonly compiled: CompiledLists; readonly problems: readonly ConfigProblem[] } {
+  const headers = new Map(headerLists.map((list) => [list, compileHeaderList(list)]))
+  const targets = new Map(redirects.map((redirect) => [redirect, compileTarget(redirect)]))
+  const problems = [...headers.values(), ...targets.values()].flatMap((one) => one.problems)
+  const sets = new Map<RuleList, RuleSet | DeferredRuleSet>()
+  if (maxSets !== 'check' && ruleLists.length > maxSets) {
+    for (const list of ruleLists) sets.set(list, deferred(list))
+  } else {
+    problems.push(...compileNow(ruleLists, maxSets === 'check' ? undefined : sets))
+  }
+  return {
+    compiled: {
+      setOf: (list) => sets.get(list),
+      headersOf: (list) => headers.get(list)?.rules,
+      targetOf: (redirect) => targets.get(redirect)?.rules,
+    },
+    problems,
+  }
+}
+
+/** What one set came to, without the set itself. */
+type Outcome = { readonly faults: readonly RuleProblem[] } | { readonly set: RuleSet }
+
+/** Puts what compiles into `sets`, if there are any; returns what is wrong. */
+function compileNow(
+  lists: readonly RuleList[],
+  sets: Map<RuleList, RuleSet | DeferredRuleSet> | undefined,
+): ConfigProblem[] {
+  const outcomes = new Map<string, Outcome>()
+  const seen = new Set<string>()
+  const problems: ConfigProblem[] = []
+  for (const list of lists) {
+    const rules = engineRulesOf(list)
+    const key = keyOf(rules, list)
+    let outcome = outcomes.get(key)
+    if (outcome === undefined) {
+      // A check keeps no sets: of thousands, the machine could not hold all.
+      if (sets === undefined && seen.has(key)) continue
+      outcome = compile(rules, list)
+      if (sets === undefined && 'set' in outcome) seen.add(key)
+      else outcomes.set(key, outcome)
+    }
+    if ('set' in outcome) {
+      sets?.set(list, outcome.set)
+      problems.push(...setWarnings(list, outcome.set))
+    } else {
+      problems.push(...outcome.faults.map((fault) => locateFinding(list, fault, 'error')))
+    }
+  }
+  return problems
+}
+
+function compile(rules: readonly Rule[], { options }: RuleList): Outcome {
+  try {
+    return { set: compileRuleSet(rules, options) }
+  } catch (error) {
+    if (!(error instanceof RuleSetError)) throw error
+    return { faults: error.problems }
+  }
+}
+
+function keyOf(rules: readonly Rule[], { options }: RuleList): string {
+  return JSON.stringify([rules, options])
+}
+
+function deferred(list: RuleList): DeferredRuleSet {
+  return {
+    get rules() {
+      return engineRulesOf(list)
+    },
+    get key() {
+      return keyOf(engineRulesOf(list), list)
+    },
+    compile() {
+      const outcome = compile(engineRulesOf(list), list)
+      if ('set' in outcome) return outcome.set
+      const problems = outcome.faults.map((fault) => locateFinding(list, fault, 'error'))
+      throw new Error(problems.map(formatProblem).join('\n'))
+    },
+  }
+}
