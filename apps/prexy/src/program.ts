@@ -2,11 +2,14 @@
 import { Command, Option } from 'commander'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
-import { DEFAULT_MAX_HELD_BYTES, MAX_MAX_HELD_BYTES, MIN_MAX_HELD_BYTES } from '@prexy/rewrite/rules'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
+import { addImportCommand } from './import-command.ts'
+import { addInitCommand } from './init-command.ts'
+import { addRewriteOptions, rewriteOptions } from './rewrite-options.ts'
 import { addRuleOptions } from './rule-options.ts'
 import { stylesFor } from './terminal.ts'
+import { addTryCommand } from './try-command.ts'
 import { VERSION } from './version.ts'
 
 export type LogFormat = 'text' | 'json' | 'off'
@@ -34,6 +37,9 @@ export function buildProgram(run: CommandRun): Command {
   addServeCommand(program, run)
   addReplaceCommand(program, run)
   addCheckCommand(program, run)
+  addTryCommand(program, run)
+  addInitCommand(program, run)
+  addImportCommand(program, run)
   addDebugCommands(program)
   addDemoCommand(program, run)
   addHelpCommand(program)
@@ -315,44 +321,6 @@ function addLogOption(command: Command): void {
   command.addOption(
     new Option('--log <format>', 'one line per request on standard error').choices(['text', 'json', 'off']),
   )
-}
-
-const REWRITE_HEADING = 'How rules are applied:'
-
-function addRewriteOptions(command: Command): void {
-  const add = (option: Option): void => {
-    command.addOption(option.helpGroup(REWRITE_HEADING))
-  }
-  add(new Option('--priority <which>', 'of several matches at one place').choices(['first', 'longest']))
-  add(new Option('--mode <unit>', 'match characters of UTF-8, or single bytes').choices(['text', 'octet']))
-  add(
-    new Option(
-      '--max-held-bytes <bytes>',
-      `how much may wait for the end of a possible match (${DEFAULT_MAX_HELD_BYTES}, at most ${MAX_MAX_HELD_BYTES})`,
-    ).argParser((value) => {
-      const bytes = Number(value)
-      if (!Number.isSafeInteger(bytes)) throw new CommandError(`--max-held-bytes ${value} is no whole number`)
-      return bytes
-    }),
-  )
-  add(new Option('--overflow <policy>', 'what happens at that limit').choices(['skip', 'passthrough', 'abort']))
-  add(new Option('--compat <what>', "follow OpenResty's replace_filter where it differs").choices(['nginx']))
-}
-
-function rewriteOptions(flags: RewriteOptions): RewriteOptions {
-  const { priority, mode, maxHeldBytes, overflow, compat } = flags
-  const least = compat === 'nginx' ? 0 : MIN_MAX_HELD_BYTES
-  if (maxHeldBytes !== undefined && maxHeldBytes < least)
-    throw new CommandError(`--max-held-bytes ${maxHeldBytes} is too little, the least is ${least}`)
-  if (maxHeldBytes !== undefined && maxHeldBytes > MAX_MAX_HELD_BYTES)
-    throw new CommandError(`--max-held-bytes ${maxHeldBytes} is too much, the most is ${MAX_MAX_HELD_BYTES}`)
-  return {
-    ...(priority === undefined ? {} : { priority }),
-    ...(mode === undefined ? {} : { mode }),
-    ...(maxHeldBytes === undefined ? {} : { maxHeldBytes }),
-    ...(overflow === undefined ? {} : { overflow }),
-    ...(compat === undefined ? {} : { compat }),
-  }
 }
 
 function styleHelp(program: Command): void {
