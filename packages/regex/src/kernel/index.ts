@@ -1077,8 +1077,7 @@ function skipByStride(prefilter: usize, stride: usize, from: i32, to: i32): i32 
   const high2 = v128.load(stride, 96)
   const low3 = v128.load(stride, 112)
   const high3 = v128.load(stride, 128)
-  // A gram may reach three bytes to the left of its beginning.
-  let p = from - 3
+  let p = from
   const last = to - STRIDE_NEEDS
   while (p <= last) {
     const hit0 = gramsAt(p, low0, high0, low1, high1, low2, high2, low3, high3)
