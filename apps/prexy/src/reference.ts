@@ -11,6 +11,10 @@ import {
   DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
   DEFAULT_UPSTREAM_WAITING,
 } from '@prexy/proxy/proxy-config'
+import { DEFAULT_LIVE_FEED_LIMITS } from '@prexy/record/live-feed'
+import { DEFAULT_BODY_LIMITS } from '@prexy/record/recorder'
+import { DEFAULT_RETENTION } from '@prexy/record/retention'
+import { DEFAULT_WRITER_LIMITS } from '@prexy/record/segment-writer'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { examplesOf, notesOf } from './command-parts.ts'
 import { buildProgram } from './program.ts'
@@ -35,6 +39,13 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
     ...entriesUnder('limits', DEFAULT_LIMITS),
     ...entriesUnder('limits.request', DEFAULT_REQUEST_LIMITS),
     ...entriesUnder('limits.response', DEFAULT_RESPONSE_LIMITS),
+    ...entriesUnder('record', { ...DEFAULT_WRITER_LIMITS, ...DEFAULT_RETENTION, samplePercent: 100 }),
+    ...entriesUnder('record', {
+      maxLiveEvents: DEFAULT_LIVE_FEED_LIMITS.maxEvents,
+      maxLiveBytes: DEFAULT_LIVE_FEED_LIMITS.maxBytes,
+      maxViewers: DEFAULT_LIVE_FEED_LIMITS.maxViewers,
+    }),
+    ...entriesUnder('record.bodies', { ...DEFAULT_BODY_LIMITS, samplePercent: 100 }),
   ])
 }
 
@@ -102,7 +113,7 @@ export function commandLineReference(): string {
 function commandSections(command: Command, name: string, isRoot: boolean): string[] {
   const children = command.commands.flatMap((child) => commandSections(child, `${name} ${child.name()}`, false))
   // A command that only groups others has nothing to say.
-  if (!isRoot && command.commands.length > 0) return children
+  if (!isRoot && command.commands.length > 0 && command.options.length === 0) return children
   const usage = isRoot ? 'prexy URL [options]' : `${name} ${command.usage()}`
   const parts = [`## ${isRoot ? 'prexy URL' : name}`, `${command.description()}`, `\`\`\`\n${usage}\n\`\`\``]
   const rows = [

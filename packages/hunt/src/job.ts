@@ -2,7 +2,7 @@
  * What a thread does with pieces of sources, and what it gives back: rows, signals for correlations, and sums. A job is
  * plain data; every thread makes the same of it.
  */
-import type { FieldValue } from '@prexy/sigma/event'
+import type { FieldValue, SigmaEvent } from '@prexy/sigma/event'
 import { signalFields } from '@prexy/sigma/correlator'
 import { Matcher } from '@prexy/sigma/matcher.hot'
 import { LEVELS, type Level, type RuleInfo } from '@prexy/sigma/rule'
@@ -25,6 +25,8 @@ export type JobTask =
       readonly kind: 'timeline'
       readonly columns: readonly Column[]
       readonly details: readonly (readonly [string, string])[]
+      /** Whether rules are tried only on events of their log source. */
+      readonly routes: boolean
     }
   | { readonly kind: 'pivot'; readonly minLevel: Level }
   | { readonly kind: 'metrics' }
@@ -173,6 +175,15 @@ export function createRunner(spec: JobSpec, chosen: ChosenRules | undefined, hoo
     const maker = asked.kind === 'timeline' ? createRowMaker(asked.columns, new Map(asked.details)) : undefined
     const least = asked.kind === 'pivot' ? LEVELS.indexOf(asked.minLevel) : 0
     let shown: HuntEvent | undefined
+    const isRouted = asked.kind === 'pivot' || asked.routes
+    const unrouted: SigmaEvent = {
+      sources: undefined,
+      get time() {
+        return shown?.time
+      },
+      get: (field) => shown?.get(field),
+      text: () => shown?.text() ?? '',
+    }
     let at = 0
     const give = (signal: number): void => {
       const event = shown
@@ -198,7 +209,7 @@ export function createRunner(spec: JobSpec, chosen: ChosenRules | undefined, hoo
     return (event, record) => {
       shown = event
       at = record
-      matcher.detect(event, give)
+      matcher.detect(isRouted ? event : unrouted, give)
     }
   }
   const visit = visitor()

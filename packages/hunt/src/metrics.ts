@@ -6,7 +6,7 @@ export const METRICS = ['events', 'hosts', 'clients', 'statuses', 'agents', 'met
 export type Metric = (typeof METRICS)[number]
 
 /** Positions of the counts of a client behind the number of its requests. */
-export const CLIENT_COUNTS = { refused: 1, failed: 2 } as const
+export const CLIENT_COUNTS = { refused: 1, failed: 2, agents: 3 } as const
 
 /** Longest text of a key; longer ones are counted by their beginning. Unit: characters. */
 const MAX_KEY_CHARACTERS = 200
@@ -25,7 +25,8 @@ export function countEvent(event: HuntEvent, sums: SumTable): void {
   const { refused, failed } = CLIENT_COUNTS
   if (client !== undefined) {
     sums.add(['clients', client], time, status >= 500 ? [failed] : status >= 400 ? [refused] : undefined)
-    sums.add(['client-agents', client, agent ?? ''], time)
+    // Right behind its client in the order of keys, so that they can be counted without keeping them.
+    sums.add(['clients', client, agent ?? ''], time)
   }
   if (!Number.isNaN(status)) sums.add(['statuses', String(status)], time)
   sums.add(['agents', agent ?? '-'], time)

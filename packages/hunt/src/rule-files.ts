@@ -5,7 +5,9 @@ import { parsePlaceholderFile, type Placeholders } from '@prexy/sigma/placeholde
 import type { SigmaProblem } from '@prexy/sigma/problem'
 import { type Level, LEVELS, readRuleFile, type RuleInfo, type SigmaDocument, type Status } from '@prexy/sigma/rule'
 import { compileRules, type RuleSet } from '@prexy/sigma/rule-set'
+import type { SourceMap, SourceNode } from '@prexy/sigma/source-tree'
 import { reasonOf } from './sources.ts'
+import { STARTER_RULES } from './starter-rules.ts'
 
 /** A rule file as it was read, so that every thread compiles the same. */
 export interface RuleText {
@@ -52,19 +54,22 @@ export interface FoundRules {
 export function findRules(paths: readonly string[]): FoundRules {
   const texts: RuleText[] = []
   const unreadable: { path: string; reason: string }[] = []
-  const add = (file: string): void => {
+  const add = (path: string, file: string): void => {
     try {
-      texts.push({ file, text: readFileSync(file, 'utf8') })
+      texts.push({ file, text: readFileSync(path, 'utf8') })
     } catch (error) {
-      unreadable.push({ path: file, reason: reasonOf(error) })
+      unreadable.push({ path, reason: reasonOf(error) })
     }
   }
   for (const path of paths) {
     try {
-      if (!statSync(path).isDirectory()) add(path)
+      if (!statSync(path).isDirectory()) add(path, path)
       else {
         const names = readdirSync(path, { recursive: true, encoding: 'utf8' })
-        for (const name of names.filter((each) => /\.ya?ml$/i.test(each)).sort()) add(join(path, name))
+        for (const name of names.filter((each) => /\.ya?ml$/i.test(each)).sort()) {
+          // The same name wherever prexy is installed.
+          add(join(path, name), path === STARTER_RULES ? `starter/${name}` : join(path, name))
+        }
       }
     } catch (error) {
       unreadable.push({ path, reason: reasonOf(error) })
@@ -143,6 +148,22 @@ function isWantedBy(choice: RuleChoice, levelOf: (info: RuleInfo) => Level | und
       (only.size === 0 || only.has(id))
     )
   }
+}
+
+/** Names of the fields that a detection reads, `(keywords)` for the whole event. */
+export function fieldsOf(detection: SourceMap): ReadonlySet<string> {
+  const fields = new Set<string>()
+  const visit = (node: SourceNode): void => {
+    if (node.kind === 'list') for (const item of node.items) visit(item)
+    else if (node.kind === 'map') {
+      for (const { key } of node.entries) {
+        const [name] = key.split('|', 1)
+        fields.add(name === '' ? '(keywords)' : name)
+      }
+    } else fields.add('(keywords)')
+  }
+  for (const { key, value } of detection.entries) if (key !== 'condition' && key !== 'timeframe') visit(value)
+  return fields
 }
 
 /** Levels from one on. */
