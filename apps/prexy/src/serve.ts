@@ -4,12 +4,14 @@ import type { Config, RouteConfig } from '@prexy/config/config'
 import { configFromValue } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { formatProblem } from '@prexy/config/problem'
+import type { ExchangeRecorder } from '@prexy/events/recorder'
 import type { UpstreamSettings } from '@prexy/config/upstream-settings'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
 import { type AccessLog, createAccessLog } from './access-log.ts'
 import type { CompiledLists } from './config-compile.ts'
 import { loadConfiguration } from './config-load.ts'
 import { proxyRoutes } from './config-proxy.ts'
+import { startRecording } from './record-setup.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import type { LogFormat } from './program.ts'
 import type { RuleEntry } from './rule-options.ts'
@@ -71,15 +73,17 @@ function listenField(listen: readonly string[]): { listen?: readonly (string | n
 
 async function runServer(config: Config, compiled: CompiledLists, changedMs: number): Promise<number> {
   const log = createAccessLog(config.log)
-  let server: RunningProxy
-  try {
-    server = await startServer(config, compiled, changedMs, log)
-  } catch (error) {
-    throw listenError(error)
-  }
   const style = stylesFor(process.stderr, process.env)
   const say = (line: string): void => {
     process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
+  }
+  const recording = config.record === undefined ? undefined : await startRecording(config.record, say)
+  let server: RunningProxy
+  try {
+    server = await startServer(config, compiled, changedMs, log, recording?.recorder)
+  } catch (error) {
+    await recording?.stop()
+    throw listenError(error)
   }
   for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
   for (const line of describeRoutes(config, compiled)) say(style.dim(line))
@@ -87,6 +91,7 @@ async function runServer(config: Config, compiled: CompiledLists, changedMs: num
   const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
   say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
   await server.stop(deadlineMs)
+  await recording?.stop()
   log.flush()
   return EXIT_OK
 }
@@ -146,6 +151,7 @@ export async function startServer(
   compiled: CompiledLists,
   rulesChangedMs: number,
   log: AccessLog,
+  recorder?: ExchangeRecorder,
 ): Promise<RunningProxy> {
   return await startProxy({
     listen: config.listen.map(({ host, port }) => ({ host: host ?? everyAddress(), port })),
@@ -156,6 +162,7 @@ export async function startServer(
     ...(config.forwarded === undefined ? {} : { forwarded: config.forwarded }),
     ...(config.requestId === undefined ? {} : { requestId: config.requestId }),
     ...(log.exchange === undefined ? {} : { onExchange: log.exchange }),
+    ...(recorder === undefined ? {} : { recorder }),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),
   })
 }

@@ -18,6 +18,7 @@ import {
   ruleEntryListSchema,
   ruleSetName,
 } from './rule-schema.ts'
+import { type RawRecord, recordSchema } from './record-schema.ts'
 import { type RawUpstream, upstreamSchema, upstreamsSchema } from './upstream-schema.ts'
 
 /** Bounds of `maxHeldBytes`, in bytes. The engine has them, too; with `compat: nginx` the least is 0. */
@@ -133,6 +134,7 @@ export interface RawConfig extends RawServing {
   readonly trustedProxies?: OneOrMore<string>
   readonly forwarded?: 'x-forwarded' | 'forwarded' | 'both' | 'none'
   readonly requestId?: string
+  readonly record?: RawRecord
   readonly log: 'text' | 'json' | 'off'
 }
 
@@ -571,6 +573,7 @@ export const configSchema: z.ZodType<RawConfig> = z
       .describe(
         'The header field in which upstreams get an identifier of each request, or `off`. That of a trusted proxy is kept.',
       ),
+    record: recordSchema.exactOptional(),
     log: z
       .enum(['text', 'json', 'off'])
       .default('text')

@@ -1,6 +1,7 @@
 /** What a configuration says, as plain data. */
 import type { RawConfig, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
 import type { HeaderList } from './header-list.ts'
+import type { RawRecord } from './record-schema.ts'
 import type { RawDomainRule, RawHeaderConditions, RawInsertRule, RawRegexRule, RawTextRule } from './rule-schema.ts'
 import type { Place } from './yaml-source.ts'
 import type { UpstreamSettings } from './upstream-settings.ts'
@@ -91,6 +92,13 @@ export interface SiteConfig {
   readonly routes: readonly RouteConfig[]
 }
 
+/** What is recorded. What is not said has the defaults of `packages/record`. */
+export interface RecordSettings extends Omit<RawRecord, 'tags' | 'routes' | 'secretNames'> {
+  readonly tags?: readonly string[]
+  readonly routes?: readonly string[]
+  readonly secretNames?: readonly string[]
+}
+
 /** What a configuration says. Where it says nothing, the parts concerned have their defaults. */
 export interface Config {
   readonly listen: readonly ListenAddress[]
@@ -98,10 +106,15 @@ export interface Config {
   readonly sites: readonly SiteConfig[]
   /** Of requests that no site takes. In order; the first that fits takes the request. */
   readonly routes: readonly RouteConfig[]
+  /** What sites and routes without rules of their own have. */
+  readonly fileRules: RuleList
+  readonly fileHeaders: readonly HeaderList[]
   readonly timeouts: Timeouts
   readonly limits: Limits
   readonly trustedProxies?: readonly string[]
   readonly forwarded?: NonNullable<RawConfig['forwarded']>
   readonly requestId?: string
+  /** Absent: nothing is recorded. */
+  readonly record?: RecordSettings
   readonly log: RawConfig['log']
 }

@@ -2,12 +2,13 @@
 import { listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
 import type { RawPage } from './action-schema.ts'
-import type { Config, ConfigRule, RouteAction, RouteConfig, RuleList, SiteConfig } from './config.ts'
+import type { Config, ConfigRule, RecordSettings, RouteAction, RouteConfig, RuleList, SiteConfig } from './config.ts'
 import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.ts'
 import { besideFile, type ConfigFiles } from './files.ts'
 import { type HeaderList, headerListsOf } from './header-list.ts'
 import { nearMiss } from './near-miss.ts'
 import { type ConfigProblem, formatPath } from './problem.ts'
+import type { RawRecord } from './record-schema.ts'
 import type { OneOrMore, RawRule, RawRuleEntry } from './rule-schema.ts'
 import { type Environment, expandSecrets } from './secrets.ts'
 import type { RawUpstream } from './upstream-schema.ts'
@@ -102,11 +103,14 @@ class Provisioner {
       listen: listOf(top.listen).map(listenAddressOf),
       sites: sites.map((site) => this.#site(site, file, siteNames)),
       routes: ownRoutes,
+      fileRules: file.ruleList,
+      fileHeaders: file.headerLists,
       timeouts: top.timeouts,
       limits: top.limits,
       ...(top.trustedProxies === undefined ? {} : { trustedProxies: listOf(top.trustedProxies) }),
       ...(top.forwarded === undefined ? {} : { forwarded: top.forwarded }),
       ...(top.requestId === undefined ? {} : { requestId: top.requestId }),
+      ...(top.record === undefined ? {} : { record: recordSettings(top.record) }),
       log: top.log,
     }
   }
@@ -413,4 +417,13 @@ export function listOf<T>(value: OneOrMore<T>): readonly T[] {
 
 function isList<T>(value: OneOrMore<T>): value is readonly T[] {
   return Array.isArray(value)
+}
+
+function recordSettings({ tags, routes, secretNames, ...rest }: RawRecord): RecordSettings {
+  return {
+    ...rest,
+    ...(tags === undefined ? {} : { tags: listOf(tags) }),
+    ...(routes === undefined ? {} : { routes: listOf(routes) }),
+    ...(secretNames === undefined ? {} : { secretNames: listOf(secretNames) }),
+  }
 }

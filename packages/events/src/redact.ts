@@ -238,6 +238,11 @@ function bodyKind(mediaType: string | undefined): 'form' | 'text' | 'picture' | 
     : undefined
 }
 
+/** Whether secrets are found in bodies of that type, or not to be feared there. */
+export function isRedactable(mediaType: string | undefined): boolean {
+  return bodyKind(mediaType) !== undefined
+}
+
 /** Text in units of more than one octet, in which nothing would be found. */
 function isWide(octets: Uint8Array): boolean {
   const hasMark = (octets[0] === 0xfe && octets[1] === 0xff) || (octets[0] === 0xff && octets[1] === 0xfe)

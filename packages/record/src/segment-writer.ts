@@ -300,7 +300,8 @@ async function writeFully(handle: FileHandle, buffers: readonly Uint8Array[], po
   }
 }
 
-async function makeDirectory(directory: string, onWarning: (text: string) => void): Promise<void> {
+/** Makes a directory for its owner only, or warns of one that others may write to. */
+export async function makeDirectory(directory: string, onWarning: (text: string) => void): Promise<void> {
   const made = await mkdir(directory, { recursive: true, mode: 0o700 })
   if (made !== undefined) {
     await chmod(directory, 0o700)
