@@ -1,6 +1,6 @@
 /** nginx as an origin that nobody here wrote: a process of its own in a folder of its own. */
-import { spawn } from 'node:child_process'
-import { mkdirSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 
@@ -13,10 +13,15 @@ const MAX_ATTEMPTS = 5
 
 /** Starts nginx with `folder` as its prefix and the given content of a `server` block; needs no privileges. */
 export async function startNginx(folder: string, server: string): Promise<Nginx> {
+  return await startNginxFile(folder, (port) => configuration(port, server))
+}
+
+/** The same with a whole configuration of one's own, which must listen on `port` in the foreground as one process. */
+export async function startNginxFile(folder: string, makeFile: (port: number) => string): Promise<Nginx> {
   mkdirSync(join(folder, 'nginx'), { recursive: true })
   for (let attempt = 1; ; attempt++) {
     const port = await freePort()
-    writeFileSync(join(folder, 'nginx/nginx.conf'), configuration(port, server))
+    writeFileSync(join(folder, 'nginx/nginx.conf'), makeFile(port))
     // One process: nothing of it outlives the one that can be ended, and no worker runs as another user.
     const child = spawn('nginx', ['-p', folder, '-c', 'nginx/nginx.conf', '-e', 'stderr'], {
       stdio: ['ignore', 'ignore', 'pipe'],
@@ -56,17 +61,31 @@ export async function startNginx(folder: string, server: string): Promise<Nginx>
   }
 }
 
-function configuration(port: number, server: string): string {
-  const kinds = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
-  return `
+/** What stands before `http` and at its beginning for an nginx that needs no privileges and leaves nothing behind. */
+export const NGINX_PREAMBLE = `
 daemon off;
 master_process off;
 pid nginx/pid;
 error_log stderr notice;
 events { worker_connections 256; }
+`
+export const NGINX_HTTP: string = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
+  .map((kind) => `  ${kind}_temp_path nginx/${kind};\n`)
+  .join('')
+
+/** The file of one of nginx's modules, where nginx has it; undefined if it is not installed. */
+export function nginxModule(name: string): string | undefined {
+  const built = spawnSync('nginx', ['-V'], { encoding: 'utf8' }).stderr
+  const folder = /--modules-path=(\S+)/.exec(built)?.[1]
+  const file = folder === undefined ? undefined : join(folder, `${name}.so`)
+  return file !== undefined && existsSync(file) ? file : undefined
+}
+
+function configuration(port: number, server: string): string {
+  return `${NGINX_PREAMBLE}
 http {
   access_log off;
-  ${kinds.map((kind) => `${kind}_temp_path nginx/${kind};`).join('\n  ')}
+${NGINX_HTTP}
   sendfile on;
   tcp_nopush on;
   types {

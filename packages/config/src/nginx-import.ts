@@ -12,7 +12,7 @@ import type { NginxDirective } from './nginx-syntax.ts'
 import { fieldsOf, longestTime, type NginxFields, type NginxTarget, targetOf, upstreamsOf } from './nginx-upstream.ts'
 import { constantsOf, constantText, type NginxConstants, nginxParts } from './nginx-variables.ts'
 import { type NginxServer, orderedServers } from './nginx-servers.ts'
-import { type ImportedMount, type ImportedUpstream, mountOf, upstreamOf } from './nginx-target.ts'
+import { type ImportedMount, type ImportedUpstream, mountOf, schemaHas, upstreamOf } from './nginx-target.ts'
 import type { RawHeaderRule } from './header-schema.ts'
 import type { RawRule } from './rule-schema.ts'
 import type { RewriteOptions, Timeouts } from './config-schema.ts'
@@ -194,6 +194,10 @@ function routeOf(location: NginxLocation, server: NginxServer, context: Context,
   }
   const access = accessOf(scope, notes)
   if (access === 'closed') return answer({ respond: { status: 403 } })
+  if (access !== undefined && !schemaHas({ access })) {
+    notes.add('missing', directive, 'who may come in is not carried over, so the location is closed: answered 403')
+    return answer({ respond: { status: 403 } })
+  }
   const pass = ownDirective(scope, 'proxy_pass')
   if (pass === undefined) {
     notes.add('missing', directive, `${handlerOf(scope)}; answered 404 until the route has an upstream`)
@@ -256,17 +260,21 @@ function servingOf(
     ...(Object.keys(headers).length === 0 ? {} : { headers }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
     ...(lastModified === undefined ? {} : { lastModified }),
-    ...compressOf(scope),
+    ...compressOf(scope, notes),
   }
   return { serving, fields }
 }
 
 /** `gzip on`: what came uncompressed is compressed for clients that take it. */
-function compressOf(scope: NginxScope): Pick<ImportedServing, 'compress'> {
-  if (oneInForce(scope, 'gzip')?.args[0] !== 'on') return {}
+function compressOf(scope: NginxScope, notes: NginxNotes): Pick<ImportedServing, 'compress'> {
+  const gzip = oneInForce(scope, 'gzip')
+  if (gzip?.args[0] !== 'on') return {}
   const types = [...new Set(['text/html', ...(oneInForce(scope, 'gzip_types')?.args ?? [])])]
   const minBytes = sizeOf(oneInForce(scope, 'gzip_min_length')?.args[0] ?? '20') ?? 20
-  return { compress: { minBytes, types: types.includes('*') ? ['*'] : types } }
+  const compress = { minBytes, types: types.includes('*') ? ['*'] : types }
+  if (schemaHas({ compress })) return { compress }
+  notes.add('missing', gzip, 'what comes uncompressed goes uncompressed')
+  return {}
 }
 
 const TIMEOUTS: readonly (readonly [directive: string, ours: readonly (keyof Timeouts)[]])[] = [

@@ -70,8 +70,22 @@ function subFilter(scope: NginxScope, constants: NginxConstants, notes: NginxNot
     const rule = literalRule(directive, search, replacement, 'i', constants, notes)
     return rule === undefined ? [] : [{ rule: { ...rule, ...types, ...(isOnce ? { once: true } : {}) }, directive }]
   })
+  for (const [index, { rule, directive }] of rules.entries()) {
+    if (rules.slice(0, index).some((earlier) => beginsAs(earlier.rule, rule))) {
+      notes.add(
+        'differs',
+        directive,
+        'it is found at the very end of a body, too, where nginx still waits for a longer text',
+      )
+    }
+  }
   const keep = oneInForce(scope, 'sub_filter_last_modified')
   return { rules, rewrite: { mode: 'octet' }, lastModified: lastModifiedOf(keep, 'on', notes) }
+}
+
+function beginsAs(longer: RawRule, shorter: RawRule): boolean {
+  if (!('text' in longer) || !('text' in shorter)) return false
+  return longer.text.toLowerCase().startsWith(shorter.text.toLowerCase())
 }
 
 function lastModifiedOf(directive: NginxDirective | undefined, keeps: string, notes: NginxNotes): 'keep' | undefined {

@@ -12,8 +12,9 @@ export interface ImportedMount {
   readonly to: string
 }
 
-function schemaHas(route: object): boolean {
-  return configSchema.safeParse({ upstream: 'http://127.0.0.1', routes: [route] }).success
+/** Whether routes of ours can say that: what is being built stands here until it is there. */
+export function schemaHas(route: object): boolean {
+  return configSchema.safeParse({ routes: [{ upstream: 'http://127.0.0.1', ...route }] }).success
 }
 
 /** Undefined if the schema has none for it, which is told. */
