@@ -1,5 +1,6 @@
 /** One line per exchange on standard error, for people or for programs. */
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
 import { pino } from 'pino'
 import type { LogFormat } from './program.ts'
 import { printable, type Styles, stylesFor } from './terminal.ts'
@@ -7,6 +8,8 @@ import { printable, type Styles, stylesFor } from './terminal.ts'
 export interface AccessLog {
   /** Absent where nothing is logged: then events need not be made. */
   readonly exchange?: (event: ExchangeEvent) => void
+  /** A server of an upstream was left out, came back, or moved. Absent where nothing is logged. */
+  readonly upstream?: (event: UpstreamEvent) => void
   /** Writes what is still in memory. */
   flush(): void
 }
@@ -27,6 +30,9 @@ export function createAccessLog(format: LogFormat): AccessLog {
           if (process.stderr.writableLength > MAX_PENDING_LOG_BYTES) return
           process.stderr.write(`${formatExchange(event, style)}\n`)
         },
+        upstream(event) {
+          process.stderr.write(`${formatUpstream(event, style)}\n`)
+        },
         flush() {},
       }
     }
@@ -41,6 +47,9 @@ function jsonLog(): AccessLog {
   return {
     exchange(event) {
       logger.info(exchangeFields(event), 'exchange')
+    },
+    upstream({ atMs, ...fields }) {
+      logger.warn(fields, 'upstream')
     },
     flush() {
       try {
@@ -62,6 +71,8 @@ function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>>
     status: event.status,
     route: event.route,
     upstream: event.upstream,
+    upstreamAddress: event.upstreamAddress,
+    upstreamAttempts: event.upstreamAttempts,
     requestId: event.requestId,
     outcome: event.outcome,
     detail: event.detail,
@@ -89,6 +100,34 @@ export function formatExchange(event: ExchangeEvent, style: Styles): string {
   const request = printable(`${event.method} ${event.host ?? ''}${pathOf(event.target)}`)
   const duration = `${(event.timings.endUs / 1_000).toFixed(1)} ms`
   return `${style.dim(time)} ${paint(status)} ${request} ${style.dim(`${duration}, ${describeTreatment(event)}`)}`
+}
+
+/** `12:01:07 upstream app: 10.0.0.1:9000 is left out for 1 s: connect ECONNREFUSED 10.0.0.1:9000`. */
+export function formatUpstream(event: UpstreamEvent, style: Styles): string {
+  const time = new Date(event.atMs).toISOString().slice(11, 19)
+  const of = event.upstream === event.server ? '' : ` ${printable(event.upstream)}:`
+  return `${style.dim(time)} ${style.yellow('upstream')}${of} ${printable(`${event.server} ${describeChange(event)}`)}`
+}
+
+function describeChange(change: UpstreamChange): string {
+  switch (change.kind) {
+    case 'ejected':
+      return `is left out for ${change.forMs / 1_000} s: ${change.reason}`
+    case 'returned':
+      return 'is tried again'
+    case 'not-ejected':
+      return `fails, and stays because it is the last one: ${change.reason}`
+    case 'check-failed':
+      return `fails its health checks: ${change.reason}`
+    case 'check-passed':
+      return 'passes its health checks again'
+    case 'none-up':
+      return 'was the last one up; requests go to all of them'
+    case 'addresses-changed':
+      return `is now at ${change.addresses.join(', ')}`
+    case 'lookup-failed':
+      return `cannot be looked up, its addresses stay: ${change.reason}`
+  }
 }
 
 function describeTreatment(event: ExchangeEvent): string {

@@ -7,6 +7,9 @@ import {
   DEFAULT_LIMITS,
   DEFAULT_REQUEST_ID_FIELD,
   DEFAULT_TIMEOUTS,
+  DEFAULT_BALANCE,
+  DEFAULT_HEALTH_CHECK,
+  DEFAULT_UPSTREAM_ATTEMPTS,
   DEFAULT_UPSTREAM_CONNECTIONS,
   DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
   DEFAULT_UPSTREAM_WAITING,
@@ -15,6 +18,7 @@ import { DEFAULT_LIVE_FEED_LIMITS } from '@prexy/record/live-feed'
 import { DEFAULT_BODY_LIMITS } from '@prexy/record/recorder'
 import { DEFAULT_RETENTION } from '@prexy/record/retention'
 import { DEFAULT_WRITER_LIMITS } from '@prexy/record/segment-writer'
+import { DEFAULT_EJECTION } from '@prexy/proxy/upstream-ejection'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { examplesOf, notesOf } from './command-parts.ts'
 import { buildProgram } from './program.ts'
@@ -29,10 +33,15 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
     maxConnections: DEFAULT_UPSTREAM_CONNECTIONS,
     maxIdleConnections: DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
     maxWaiting: DEFAULT_UPSTREAM_WAITING,
+    maxAttempts: DEFAULT_UPSTREAM_ATTEMPTS,
+    balance: DEFAULT_BALANCE,
   }
   return new Map([
     ...entriesUnder('rewrite', { priority, mode, maxHeldBytes, overflow }),
     ...entriesUnder('upstream', upstream),
+    ['upstream.servers[].weight', 1],
+    ...entriesUnder('upstream.ejection', DEFAULT_EJECTION),
+    ...entriesUnder('upstream.healthCheck', { ...DEFAULT_HEALTH_CHECK, status: DEFAULT_HEALTH_CHECK.status.join('-') }),
     ['forwarded', DEFAULT_FORWARDED],
     ['requestId', DEFAULT_REQUEST_ID_FIELD],
     ...entriesUnder('timeouts', { ...DEFAULT_TIMEOUTS, drainMs: DEFAULT_DRAIN_MS }),

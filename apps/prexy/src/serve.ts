@@ -161,6 +161,7 @@ export async function startServer(
     ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
     ...(config.forwarded === undefined ? {} : { forwarded: config.forwarded }),
     ...(config.requestId === undefined ? {} : { requestId: config.requestId }),
+    ...(log.upstream === undefined ? {} : { onUpstream: log.upstream }),
     ...(log.exchange === undefined ? {} : { onExchange: log.exchange }),
     ...(recorder === undefined ? {} : { recorder }),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),

@@ -4,6 +4,7 @@ import { configSchema, rewriteOptionsSchema } from './config-schema.ts'
 import { unwrapped } from './explain.ts'
 import { requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
 import { RULE_KINDS } from './rule-schema.ts'
+import { UPSTREAM_PARTS } from './upstream-schema.ts'
 
 export interface FieldReference {
   readonly name: string
@@ -35,7 +36,11 @@ export function configurationSections(): readonly SectionReference[] {
   )
   return [
     top,
-    sectionOf('An upstream with limits', 'upstream', mappingIn(schemaAtPath('upstream'))),
+    sectionOf('Upstreams', 'upstream', mappingIn(schemaAtPath('upstream'))),
+    sectionOf('Upstreams: servers', 'upstream.servers[]', mappingIn(UPSTREAM_PARTS['servers[]'])),
+    sectionOf('Upstreams: ejection', 'upstream.ejection', UPSTREAM_PARTS.ejection),
+    sectionOf('Upstreams: health checks', 'upstream.healthCheck', UPSTREAM_PARTS.healthCheck),
+    sectionOf('Upstreams: TLS', 'upstream.tls', UPSTREAM_PARTS.tls),
     sectionOf('Routes', 'routes[]', mappingIn(schemaAtPath('routes'))),
     ...rules.map((rule) => ({
       ...rule,

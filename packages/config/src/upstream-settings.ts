@@ -1,4 +1,5 @@
 /** Upstreams as the proxy takes them, from what a file says. */
+import { nearMiss } from './near-miss.ts'
 import type { ConfigPath } from './problem.ts'
 import type { RawHealthCheck, RawUpstream, RawUpstreamServer, RawUpstreamTls } from './upstream-schema.ts'
 
@@ -103,8 +104,9 @@ export function checkUpstream(upstream: string | RawUpstream, names: readonly st
   if (typeof upstream === 'string') {
     if (!isName(upstream)) checkPort(upstream, [], error)
     else if (!names.includes(upstream)) {
-      const known = names.length === 0 ? 'there are none' : `there are ${names.join(', ')}`
-      error([], `names no entry of upstreams: ${known}`, 'an address begins with http://, https:// or unix:')
+      const near = nearMiss(upstream, names)
+      const hint = near === undefined ? 'an address begins with http://, https:// or unix:' : `did you mean ${near}?`
+      error([], `there is no ${upstream} among the upstreams`, hint)
     }
     return findings
   }

@@ -6,6 +6,8 @@ import type { ForwardedForm } from '@prexy/http/forwarded'
 import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
 import type { Resolve } from '@prexy/net/address-cache'
+import type { CertificateStore } from '@prexy/net/certificates'
+import type { TlsVersion } from '@prexy/net/listener'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { DeferredRuleSet } from './compiled-sets.ts'
@@ -53,6 +55,23 @@ export interface ProxyConfig {
 export interface ListenAddress {
   readonly host: string
   readonly port: number
+  /** Absent: cleartext. */
+  readonly tls?: ListenTlsConfig
+  /** Whether clients may speak HTTP/2: over TLS by ALPN, in cleartext by prior knowledge. Default true. */
+  readonly http2?: boolean
+  /** Answers every request with a redirect to this port by https. */
+  readonly redirectPort?: number
+}
+
+export interface ListenTlsConfig {
+  /** May be replaced while it is used. */
+  readonly certificates: CertificateStore
+  /** Default TLSv1.2. */
+  readonly minVersion?: TlsVersion
+  /** In OpenSSL's format. Default: those of TLS 1.2 with forward secrecy and authenticated encryption. */
+  readonly ciphers?: string
+  /** 48 octets that session tickets are sealed with, the same in all processes that share the address. */
+  readonly ticketKeys?: Uint8Array
 }
 
 export interface SiteConfig {
@@ -104,19 +123,20 @@ export interface RouteConfig {
 }
 
 /** Where one server of an upstream is reached. */
-export type UpstreamServerConfig = (
+export type UpstreamServerConfig =
   /** Name or address; an IPv6 address without brackets. */
-  | { readonly host: string; readonly port: number }
-  /** A Unix socket. */
-  | { readonly path: string }
-) & {
-  /** True speaks TLS. Default false. */
-  readonly tls?: boolean
-  /** Its share of the requests, beside those of the others. Default 1. */
-  readonly weight?: number
-  /** True gets requests only while no other server is up. Default false. */
-  readonly backup?: boolean
-}
+  (
+    | { readonly host: string; readonly port: number }
+    /** A Unix socket. */
+    | { readonly path: string }
+  ) & {
+    /** True speaks TLS. Default false. */
+    readonly tls?: boolean
+    /** Its share of the requests, beside those of the others. Default 1. */
+    readonly weight?: number
+    /** True gets requests only while no other server is up. Default false. */
+    readonly backup?: boolean
+  }
 
 /** Routes that name the same object share its servers and connections. */
 export interface UpstreamConfig {
@@ -189,6 +209,8 @@ export interface ProxyTimeouts {
   readonly clientBodyMs: number
   /** Between requests; then the connection is closed. */
   readonly clientIdleMs: number
+  /** A TLS handshake; then the connection is closed. */
+  readonly clientHandshakeMs: number
   /** The client takes nothing of a response; then its connection is reset. Seen after at most twice this time. */
   readonly clientWriteMs: number
   /** How long an answered client that is still sending is listened to, so that it can read the answer. */
@@ -217,6 +239,7 @@ export const DEFAULT_TIMEOUTS: ProxyTimeouts = {
   clientHeadersMs: 30_000,
   clientBodyMs: 60_000,
   clientIdleMs: 60_000,
+  clientHandshakeMs: 10_000,
   clientWriteMs: 120_000,
   clientLingerMs: 5_000,
   upstreamQueueMs: 10_000,
@@ -262,6 +285,17 @@ export interface ProxyLimits {
    * forgotten. 0 remembers none. Default 4,096, of some 200 bytes each, 2 KB at most.
    */
   readonly maxRememberedResources: number
+  /** Requests that one HTTP/2 connection may have under way; more are refused. Default 100. */
+  readonly maxHttp2Streams: number
+  /**
+   * Requests that the client of one HTTP/2 connection gives up within a minute before their response ended; then the
+   * connection is closed. Default 1,000.
+   */
+  readonly maxHttp2ResetsPerMinute: number
+  /** PING and SETTINGS frames of one HTTP/2 connection within a minute; then it is closed. Default 1,000. */
+  readonly maxHttp2ControlFramesPerMinute: number
+  /** Request octets that one HTTP/2 connection may send ahead of what upstreams take. Default 1,048,576. */
+  readonly maxHttp2WindowBytes: number
   /** Compiled sets out of those that are compiled when they are needed; the least recently used is forgotten. Default 256. */
   readonly maxCompiledRuleSets: number
 }
@@ -277,6 +311,10 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxRequestBufferBytes: 16_384,
   maxDecodedBytes: 16 * 2 ** 30,
   maxRememberedResources: 4_096,
+  maxHttp2Streams: 100,
+  maxHttp2ResetsPerMinute: 1_000,
+  maxHttp2ControlFramesPerMinute: 1_000,
+  maxHttp2WindowBytes: 1_048_576,
   maxCompiledRuleSets: 256,
 }
 
@@ -287,3 +325,4 @@ export const DEFAULT_UPSTREAM_CONNECTIONS = 256
 export const DEFAULT_UPSTREAM_IDLE_CONNECTIONS = 64
 export const DEFAULT_UPSTREAM_WAITING = 1_024
 export const DEFAULT_UPSTREAM_ATTEMPTS = 3
+export const DEFAULT_BALANCE: BalancePolicy = 'round-robin'

@@ -3,6 +3,7 @@ import type { MessageLimits } from '@prexy/http/limits'
 import type { Resolve } from '@prexy/net/address-cache'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import {
+  DEFAULT_BALANCE,
   DEFAULT_UPSTREAM_ATTEMPTS,
   DEFAULT_UPSTREAM_WAITING,
   type ProxyTimeouts,
@@ -46,7 +47,7 @@ export class UpstreamPool implements ServerHost {
     this.authority = config.hostHeader ?? first.authority
     this.name = config.name ?? first.name
     this.keepsAlive = first.keepsAlive
-    this.#balance = config.balance ?? 'round-robin'
+    this.#balance = config.balance ?? DEFAULT_BALANCE
     this.#maxWaiting = config.maxWaiting ?? DEFAULT_UPSTREAM_WAITING
     this.#maxAttempts = Math.min(config.maxAttempts ?? DEFAULT_UPSTREAM_ATTEMPTS, this.#servers.length)
     this.#onUpstream = onUpstream

@@ -132,8 +132,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
       this.authority = port === (server.tls === true ? HTTPS_PORT : HTTP_PORT) ? written : this.name
       this.#addresses = isAddress ? undefined : this.#makeAddresses(host)
     }
-    const tls =
-      server.tls === true ? new ClientTls({ ...config.tls, serverName: config.tls?.serverName ?? tlsName }) : undefined
+    const tls = server.tls === true ? this.#makeTls(config.tls?.serverName ?? tlsName) : undefined
     this.#connectOptions = {
       ...('path' in server ? { path: server.path } : { host: server.host, port: server.port }),
       ...(this.#addresses === undefined ? {} : { addresses: this.#addresses }),
@@ -151,6 +150,15 @@ export class UpstreamServer implements UpstreamHome, Candidate {
         onDown: (reason) => this.#setUp({ kind: 'check-failed', reason }),
         onUp: () => this.#setUp({ kind: 'check-passed' }),
       })
+    }
+  }
+
+  #makeTls(serverName: string): ClientTls {
+    try {
+      return new ClientTls({ ...this.#init.config.tls, serverName })
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error)
+      throw new Error(`upstream ${this.name}: the files under tls cannot be used: ${reason}`, { cause: error })
     }
   }
 

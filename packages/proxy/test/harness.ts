@@ -102,7 +102,7 @@ export async function setUp(init: SetupInit): Promise<Setup> {
       for (const client of clients) client.destroy()
       await proxy.stop(0)
       expect(proxy.connections).toBe(0)
-      expect(errors).toEqual([])
+      expect(errors.map(({ stack }) => stack)).toEqual([])
       await origin.close()
     },
   }

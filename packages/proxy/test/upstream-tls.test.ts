@@ -51,7 +51,9 @@ afterAll(() => {
 })
 
 function portOf(name: string): number {
-  return (servers.get(name)?.address() as AddressInfo).port
+  const address = servers.get(name)?.address()
+  if (typeof address !== 'object' || address === null) throw new Error(`${name} does not listen`)
+  return address.port
 }
 
 function setUpTls(
