@@ -57,7 +57,11 @@ export async function openIntake(
   }
   const pauseOnConnect = handOver !== undefined
   const server = createServer({ allowHalfOpen: true, noDelay: true, pauseOnConnect }, (socket) => {
-    if (handOver?.(socket) === true) return
+    if (handOver !== undefined) {
+      // Whoever has it next need not listen yet.
+      socket.on('error', () => {})
+      if (handOver(socket)) return
+    }
     take(socket)
     if (pauseOnConnect) socket.resume()
   })

@@ -27,8 +27,8 @@ export interface RunningProxy {
    * Resolves when every connection is closed. May be called again with an earlier deadline.
    */
   stop(deadlineMs: number): Promise<void>
-  /** A connection that another process accepted on an address of the configuration, by its place among the addresses. */
-  adopt(socket: AcceptedSocket, listener: number): void
+  /** Takes a connection that another process accepted on one of the addresses. */
+  adopt(socket: AcceptedSocket, on: BoundAddress): void
   /** Stops without waiting for exchanges. */
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -48,8 +48,8 @@ export interface PreparedConfig {
 export interface SharedIntake {
   /** The number of open client connections changed. */
   onConnections(open: number): void
-  /** As `IntakeOptions.handOver`; `listener` is the place of the address among those of the configuration. */
-  handOver(socket: AcceptedSocket, listener: number): boolean
+  /** As `IntakeOptions.handOver`; `on` is where it was accepted. */
+  handOver(socket: AcceptedSocket, on: BoundAddress): boolean
 }
 
 interface OpenAddress {
@@ -84,15 +84,7 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
       {
         ...address,
         maxConnections: runtime.limits.maxConnections,
-        ...(shared === undefined
-          ? {}
-          : {
-              handOver: (socket) =>
-                shared.handOver(
-                  socket,
-                  open.findIndex((one) => one.intake === intake),
-                ),
-            }),
+        ...(shared === undefined ? {} : { handOver: (socket) => shared.handOver(socket, intake.address) }),
       },
       (connection) => {
         const uncount = counts.begin(connection.remoteAddress)
@@ -202,8 +194,8 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
       return clients.size
     },
     prepare,
-    adopt(socket, listener) {
-      const one = open.at(listener)
+    adopt(socket, { address, port }) {
+      const one = open.find(({ intake }) => intake.address.port === port && intake.address.address === address)
       if (one === undefined || life.draining) socket.destroy()
       else one.intake.adopt(socket)
     },
