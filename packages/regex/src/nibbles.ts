@@ -22,17 +22,24 @@ export function nibblesOf(bucket: readonly Beginning[], offset: number): Nibbles
   return { low, high }
 }
 
-export function hasByte({ low, high }: Nibbles, byte: number): boolean {
-  return ((low >> (byte & 15)) & (high >> (byte >> 4)) & 1) === 1
+/** The bytes that have one of the low and one of the high nibbles. */
+export function forEachByte({ low, high }: Nibbles, take: (byte: number) => void): void {
+  for (let highs = high; highs !== 0; highs &= highs - 1) {
+    const row = lowestBit(highs) << 4
+    for (let lows = low; lows !== 0; lows &= lows - 1) take(row | lowestBit(lows))
+  }
+}
+
+function lowestBit(bits: number): number {
+  return 31 - Math.clz32(bits & -bits)
 }
 
 /** Share of the bytes of ordinary text that have the nibbles. */
-export function nibbleWeight(low: number, high: number): number {
+export function nibbleWeight(nibbles: Nibbles): number {
   let sum = 0
-  for (let highs = high; highs !== 0; highs &= highs - 1) {
-    const row = (31 - Math.clz32(highs & -highs)) << 4
-    for (let lows = low; lows !== 0; lows &= lows - 1) sum += BYTE_WEIGHTS[row | (31 - Math.clz32(lows & -lows))]
-  }
+  forEachByte(nibbles, (byte) => {
+    sum += BYTE_WEIGHTS[byte]
+  })
   return sum
 }
 

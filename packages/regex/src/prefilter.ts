@@ -13,7 +13,7 @@
  */
 import { type Beginning, type ByteSet, byteSet, forEachText, MAX_BEGINNING_BYTES } from './beginnings.ts'
 import { asciiLowerCase, type Region } from './context.ts'
-import { hasByte, nibblesOf, nibbleWeight, setNibbles } from './nibbles.ts'
+import { forEachByte, nibblesOf, nibbleWeight, setNibbles } from './nibbles.ts'
 import { SAMPLE, weightOf } from './ordinary-text.ts'
 import { chooseStride, type Stride, strideBytes, writeStride } from './stride.ts'
 
@@ -156,13 +156,10 @@ function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints[] {
   })
   const members = Array.from({ length: longest }, (_, offset) => bucketsByByte(buckets, offset))
   const bucketWeights = Array.from({ length: longest }, (_, offset) =>
-    buckets.map((bucket) => {
-      const { low, high } = nibblesOf(bucket, offset)
-      return nibbleWeight(low, high)
-    }),
+    buckets.map((bucket) => nibbleWeight(nibblesOf(bucket, offset))),
   )
-  /** Buckets that each place of the sample is in by the offsets chosen so far, and how likely each bucket is elsewhere. */
-  const places = new Uint8Array(SAMPLE.length - MAX_BEGINNING_BYTES).fill(0xff)
+  /** The places of the sample that the offsets chosen so far hit, and how likely each bucket is elsewhere. */
+  let hits: readonly Hit[] | undefined
   const weights = buckets.map(() => 1)
   const offsets: number[] = []
   const found: Fingerprints[] = []
@@ -173,13 +170,14 @@ function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints[] {
       for (let offset = 0; offset < longest; offset++) {
         if (offsets.includes(offset)) continue
         const elsewhere = bucketWeights[offset].reduce((sum, weight, bucket) => sum + weight * weights[bucket], 0)
-        const share = countHits(places, members[offset], offset) / places.length + elsewhere
+        const count = hits === undefined ? countBytes(members[offset]) : countHits(hits, members[offset], offset)
+        const share = count / SAMPLE.length + elsewhere
         if (best >= 0 && share >= hitting) continue
         best = offset
         hitting = share
       }
       offsets.push(best)
-      for (let place = 0; place < places.length; place++) places[place] &= members[best][SAMPLE[place + best]]
+      hits = hits === undefined ? hitsOf(members[best], best) : remainingHits(hits, members[best], best)
       bucketWeights[best].forEach((weight, bucket) => (weights[bucket] *= weight))
     }
     // Where the longest beginning has fewer bytes, the first is looked at again.
@@ -192,20 +190,51 @@ function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints[] {
   return found
 }
 
-function countHits(places: Uint8Array, members: Uint8Array, offset: number): number {
-  let hits = 0
-  for (let place = 0; place < places.length; place++) {
-    if ((places[place] & members[SAMPLE[place + offset]]) !== 0) hits++
+interface Hit {
+  readonly place: number
+  /** The buckets that it is in, as bits. */
+  readonly buckets: number
+}
+
+/** Bytes of the sample that are members of a bucket. */
+function countBytes(members: Uint8Array): number {
+  sampleCounts ??= SAMPLE.reduce((counts, byte) => {
+    counts[byte]++
+    return counts
+  }, new Uint32Array(256))
+  return sampleCounts.reduce((sum, count, byte) => (members[byte] === 0 ? sum : sum + count), 0)
+}
+
+let sampleCounts: Uint32Array | undefined
+
+function hitsOf(members: Uint8Array, offset: number): Hit[] {
+  const hits: Hit[] = []
+  for (let place = 0; place < SAMPLE.length - MAX_BEGINNING_BYTES; place++) {
+    const buckets = members[SAMPLE[place + offset]]
+    if (buckets !== 0) hits.push({ place, buckets })
   }
   return hits
+}
+
+function countHits(hits: readonly Hit[], members: Uint8Array, offset: number): number {
+  let count = 0
+  for (const { place, buckets } of hits) if ((buckets & members[SAMPLE[place + offset]]) !== 0) count++
+  return count
+}
+
+function remainingHits(hits: readonly Hit[], members: Uint8Array, offset: number): Hit[] {
+  return hits
+    .map(({ place, buckets }) => ({ place, buckets: buckets & members[SAMPLE[place + offset]] }))
+    .filter(({ buckets }) => buckets !== 0)
 }
 
 /** For each byte, the buckets whose fingerprints have a place for it at an offset. */
 function bucketsByByte(buckets: readonly (readonly Beginning[])[], offset: number): Uint8Array {
   const bits = new Uint8Array(256)
   buckets.forEach((bucket, number) => {
-    const nibbles = nibblesOf(bucket, offset)
-    for (let byte = 0; byte < 256; byte++) if (hasByte(nibbles, byte)) bits[byte] |= 1 << number
+    forEachByte(nibblesOf(bucket, offset), (byte) => {
+      bits[byte] |= 1 << number
+    })
   })
   return bits
 }

@@ -62,7 +62,7 @@ function rarestGrams(beginning: Beginning): Bucket[] {
     let best = { offset: -distance, factor: 1, share: Number.POSITIVE_INFINITY }
     for (let offset = -distance; offset < beginning.length; offset += GRAM_BYTES) {
       const factor = factorOf(beginning, offset)
-      const independent = nibblesFrom(offset).reduce((share, { low, high }) => share * nibbleWeight(low, high), 1)
+      const independent = nibblesFrom(offset).reduce((share, nibbles) => share * nibbleWeight(nibbles), 1)
       const share = Math.max(factor * independent, sampleShare(beginning, offset))
       if (share < best.share) best = { offset, factor, share }
     }
@@ -148,7 +148,8 @@ function extraShare(a: Bucket, b: Bucket): number {
 function unionShare(a: Bucket, b: Bucket): number {
   let share = Math.max(a.factor, b.factor)
   for (let at = 0; at < GRAM_BYTES; at++) {
-    share *= nibbleWeight(a.nibbles[at].low | b.nibbles[at].low, a.nibbles[at].high | b.nibbles[at].high)
+    const [{ low, high }, other] = [a.nibbles[at], b.nibbles[at]]
+    share *= nibbleWeight({ low: low | other.low, high: high | other.high })
   }
   return share
 }
