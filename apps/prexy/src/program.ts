@@ -3,10 +3,12 @@ import { Command, Option } from 'commander'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
+import { addConfigCommand } from './config-command.ts'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addImportCommand } from './import-command.ts'
 import { addInitCommand } from './init-command.ts'
 import { addRewriteOptions, rewriteOptions } from './rewrite-options.ts'
+import { addHuntCommands } from './hunt-command.ts'
 import { addRuleOptions } from './rule-options.ts'
 import { stylesFor } from './terminal.ts'
 import { addTryCommand } from './try-command.ts'
@@ -37,10 +39,12 @@ export function buildProgram(run: CommandRun): Command {
   addServeCommand(program, run)
   addReplaceCommand(program, run)
   addCheckCommand(program, run)
+  addConfigCommand(program, run)
   addTryCommand(program, run)
   addInitCommand(program, run)
   addImportCommand(program, run)
   addDebugCommands(program)
+  addHuntCommands(program, run)
   addDemoCommand(program, run)
   addHelpCommand(program)
   program.hook('preSubcommand', (_program, command) => refuseLostOptions(program, command))
@@ -186,7 +190,7 @@ interface ReplaceFlags {
 
 function addCheckCommand(program: Command, run: CommandRun): void {
   const command = subcommand(program, 'check', 'Say everything that is wrong with a configuration or a rules file')
-    .argument('<files...>', 'YAML files')
+    .argument('<files...>', 'YAML files, or folders of them')
     .option('--json', 'print the result as one JSON object per file')
   addExamples(command, [['', 'prexy check prexy.yaml']])
   addNotes(

@@ -25,7 +25,7 @@ export function expandSecrets(
     const at = new TextEncoder().encode(text.slice(0, index)).length
     if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name) || !reference.endsWith('}')) {
       faults.push({ at, message: `${reference} names no variable`, hint: 'write it like ${env:SHOP_PASSWORD}' })
-      return reference
+      return ''
     }
     const value = environment[name]
     if (value === undefined || value === '') {
@@ -35,7 +35,7 @@ export function expandSecrets(
         message: `the variable ${name} of the environment is ${state}`,
         hint: 'set it where prexy starts',
       })
-      return reference
+      return ''
     }
     return escape(value)
   })

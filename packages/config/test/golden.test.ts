@@ -37,7 +37,7 @@ function outcome(input: string): string {
   return `${lines.join('\n')}\n`
 }
 
-function plain({ sites, ...config }: Config): unknown {
+function plain({ sites, fileRules: _rules, fileHeaders: _headers, ...config }: Config): unknown {
   return {
     ...config,
     routes: config.routes.map(plainRoute),
