@@ -16,6 +16,7 @@ const LAYERS = /** @type {Readonly<Record<string, readonly string[] | undefined>
   'packages/sigma': ['packages/regex'],
   'packages/record': ['packages/bytes', 'packages/msgpack', 'packages/events', 'packages/http'],
   'packages/hunt': ['packages/sigma', 'packages/evtx', 'packages/net'],
+  'packages/admin': ['packages/record', 'packages/events', 'packages/msgpack'],
   'packages/net': [],
   'packages/config': [],
   'packages/proxy': ['packages/rewrite', 'packages/http', 'packages/net', 'packages/events'],
@@ -36,9 +37,9 @@ const NEUTRAL = [
   'packages/sigma',
 ]
 
-/** Sockets, streams and codings belong to `net`; the applications and tests around the product make their own. */
+/** Sockets, streams and codings belong to `net`; the admin listener and the applications and tests around the product make their own. */
 const STREAM_MODULES = /^node:(?:net|tls|http|https|http2|zlib|dgram|stream)(?:\/|$)/
-const STREAM_OWNERS = ['packages/net', 'apps/prexy', 'testing', 'bench']
+const STREAM_OWNERS = ['packages/net', 'packages/admin', 'apps/prexy', 'testing', 'bench']
 
 const FORBIDDEN_FOLDERS = ['utils', 'util', 'helpers', 'helper', 'common', 'shared', 'misc']
 const SOURCE_FILE = /\.(?:ts|mts|tsx|js|mjs)$/
