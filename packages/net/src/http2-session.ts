@@ -18,9 +18,7 @@ import { rawSocketOf } from './raw-socket.ts'
 
 /** Error codes of RFC 9113 §7. */
 export const H2_NO_ERROR = 0
-export const H2_PROTOCOL_ERROR = 1
 export const H2_INTERNAL_ERROR = 2
-export const H2_CANCEL = 8
 export const H2_ENHANCE_YOUR_CALM = 11
 
 /** Names, values and so on, one octet per character. */
@@ -33,7 +31,7 @@ export interface Http2StreamHandler {
   onEnd(trailers: Fields): void
   /** What `write` returned false for has left, or everything after `end`; called only if it was waited for. */
   onDrain(): void
-  /** The last call, exactly once. `completed`: both sides ended, and everything of ours has left. */
+  /** The last call, exactly once. `completed`: both sides ended, and everything of ours was taken. */
   onClose(completed: boolean): void
 }
 
@@ -83,7 +81,10 @@ export class Http2Session {
 
   /** Closes now, every stream with it. `code` is that of the GOAWAY. */
   destroy(code: number): void {
-    if (!this.#session.destroyed) this.#session.destroy(undefined, code)
+    if (this.#session.destroyed) return
+    // Without an error node:http2 overrules the code; with one it tells `error`, to which nobody listens.
+    if (code === H2_NO_ERROR) this.#session.destroy()
+    else this.#session.destroy(new Error(`HTTP/2 error ${code}`), code)
   }
 }
 
@@ -122,7 +123,8 @@ export class Http2Stream {
     })
     stream.on('wantTrailers', () => this.#sendTrailers())
     stream.on('close', () => {
-      const completed = this.#finished && stream.rstCode === H2_NO_ERROR
+      // `finish` may not come any more: the stream is over when its last frame was made, not when that was sent.
+      const completed = stream.writableEnded && stream.rstCode === H2_NO_ERROR
       this.#guard(() => this.handler.onClose(completed))
       closed()
     })
@@ -218,10 +220,11 @@ export class Http2Stream {
     this.#stream.resume()
   }
 
-  /** Ends the stream with RST_STREAM. */
-  reset(code: number): void {
+  /** Ends the stream with RST_STREAM, INTERNAL_ERROR, so that the client cannot take what it has for everything. */
+  reset(): void {
     this.#resetByUs = true
-    if (!this.#stream.destroyed) this.#stream.close(code)
+    // SECURITY: not `close`, which sends END_STREAM first, and no RST_STREAM after it, under Node and Bun.
+    if (!this.#stream.destroyed) this.#stream.destroy(new Error('the response was broken off'))
   }
 
   /** Once everything of ours has left, tells the client that the rest of its request is not wanted (RFC 9113 §8.1). */
@@ -229,8 +232,9 @@ export class Http2Stream {
     const stream = this.#stream
     // What came already would keep the stream open.
     stream.resume()
-    if (this.#finished) this.reset(H2_NO_ERROR)
-    else stream.once('finish', () => this.reset(H2_NO_ERROR))
+    this.#resetByUs = true
+    if (this.#finished) stream.close(H2_NO_ERROR)
+    else stream.once('finish', () => stream.close(H2_NO_ERROR))
   }
 
   #drained(): void {
@@ -250,7 +254,7 @@ export class Http2Stream {
     try {
       act()
     } catch (thrown) {
-      this.reset(H2_INTERNAL_ERROR)
+      this.reset()
       this.#onError(thrown instanceof Error ? thrown : new Error(String(thrown)))
     }
   }
@@ -380,7 +384,10 @@ function attachSession(
     closed = true
     finish()
   })
-  if (limits.sessionWindowBytes > DEFAULT_WINDOW_BYTES) session.setLocalWindowSize(limits.sessionWindowBytes)
+  // Under Bun 1.4 a connection whose window was enlarged gets no WINDOW_UPDATE any more: uploads of more stand still.
+  if (limits.sessionWindowBytes > DEFAULT_WINDOW_BYTES && !('bun' in process.versions)) {
+    session.setLocalWindowSize(limits.sessionWindowBytes)
+  }
 }
 
 /** RFC 9113 §6.9.2. */

@@ -1,15 +1,15 @@
-import { EXCHANGE_EVENT_VERSION } from '@prexy/events/exchange'
 import type { ForwardingPeer } from '@prexy/http/forwarded'
-import { isInRanges, parseIpAddress } from '@prexy/http/ip-address'
 import { RequestParser } from '@prexy/http/request-parser'
 import type { WireFault } from '@prexy/http/wire-fault'
 import type { Connection, ConnectionHandler } from '@prexy/net/connection'
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, encodeAnswer } from './answer.ts'
+import { type Entrance, isTrusted, peerOf } from './entrance.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
 import type { ExchangeClient, GivenAway } from './exchange-client.ts'
 import { OctetQueue } from './octet-queue.ts'
 import { ProxyError } from './proxy-error.ts'
+import { reportRefusal } from './refused-request.ts'
 import { ResponseOutput } from './response-output.ts'
 import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
 
@@ -39,6 +39,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   readonly connection: Connection
   readonly connectionId: number
   readonly output: ResponseOutput
+  readonly entrance: Entrance
   peer: ForwardingPeer
   readonly #runtimes: RuntimeSource
   /** That of the exchange under way, or of the last one. */
@@ -66,19 +67,17 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #lingerBytes = 0
   #closed = false
 
-  /** `port` is that of the listener. */
   constructor(
     connection: Connection,
     runtimes: RuntimeSource,
-    port: string,
+    entrance: Entrance,
     onClosed: (client: ClientConnection) => void,
   ) {
     const runtime = runtimes.current
     this.connection = connection
     this.connectionId = ++runtime.life.lastConnectionId
-    // A socket that takes both families writes an IPv4 address as an IPv6 one (RFC 4291 §2.5.5.2).
-    const address = connection.remoteAddress?.replace(/^::ffff:(?=[0-9.]+$)/, '')
-    this.peer = { address, trusted: isTrusted(address, runtime), scheme: 'http', port }
+    this.entrance = entrance
+    this.peer = peerOf(connection.remoteAddress, entrance, runtime)
     this.output = new ResponseOutput(connection, runtime.life.stage)
     this.#runtimes = runtimes
     this.#runtime = runtime
@@ -364,41 +363,23 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const runtime = this.#runtime
     const exchangeId = ++runtime.life.lastExchangeId
     const { status, message: text } = error
-    const elapsedMs = performance.now() - this.#messageStartedAt
     const clientOutBytes = this.answer({ status, text, exchangeId, close: true, head: false, fields })
-    const refused = {
-      version: EXCHANGE_EVENT_VERSION,
+    reportRefusal(runtime, error, {
       exchangeId,
       connectionId: this.connectionId,
       requestNumber: ++this.#requestNumber,
-      startedAtMs: Math.round(Date.now() - elapsedMs),
-      timings: {
-        requestHeadUs: undefined,
-        upstreamConnectedUs: undefined,
-        responseHeadUs: undefined,
-        endUs: Math.round(elapsedMs * 1_000),
-      },
-      method: '',
-      host: undefined,
-      target: '',
-      status,
-      route: undefined,
-      upstream: undefined,
-      requestId: undefined,
+      startedAt: this.#messageStartedAt,
       clientInBytes: this.#messageBytes,
       clientOutBytes,
-      upstreamOutBytes: 0,
-      upstreamInBytes: 0,
-      outcome: error.code === 'E_CLIENT_TIMEOUT' ? 'client-timeout' : 'answered',
-      detail: error.detail,
-      treatment: undefined,
-    } as const
-    try {
-      runtime.onExchange?.(refused)
-    } catch (cause) {
-      runtime.onError(cause instanceof Error ? cause : new Error(String(cause)))
-    }
+    })
     this.#close()
+  }
+
+  /** The connection turned out to speak another version of HTTP, and is not ours any more. */
+  leaveToHttp2(): void {
+    this.#closing = true
+    this.#closed = true
+    this.#timer.release()
   }
 
   onEnd(): void {
@@ -465,10 +446,4 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         return
     }
   }
-}
-
-function isTrusted(address: string | undefined, { trustedRanges }: ProxyRuntime): boolean {
-  if (trustedRanges.length === 0 || address === undefined) return false
-  const octets = parseIpAddress(address)
-  return octets !== undefined && isInRanges(octets, trustedRanges)
 }

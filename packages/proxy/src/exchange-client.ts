@@ -8,6 +8,7 @@ import type { FieldList } from '@prexy/http/fields'
 import type { ForwardingPeer } from '@prexy/http/forwarded'
 import type { Connection } from '@prexy/net/connection'
 import type { AnswerInit } from './answer.ts'
+import type { Entrance } from './entrance.ts'
 
 /**
  * How the client finds the end of the body. `none`: there is no body, whatever the head says. HTTP/2 has an end of its
@@ -66,6 +67,7 @@ export interface ExchangeClient {
   readonly connectionId: number
   readonly output: ResponseSink
   readonly peer: ForwardingPeer
+  readonly entrance: Entrance
   /** No request after the current one is served. */
   readonly lastRequest: boolean
   /** Octets of the response that have not left yet. While it is 0, no chunk given to `output` is in use. */

@@ -31,6 +31,7 @@ import { announcedTrailers, changedTrailers, upstreamRequestFields } from '@prex
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import type { AnswerInit } from './answer.ts'
 import { type ResourceVersion, resourceVersion } from './applicability-memory.ts'
+import { httpsLocation, isMisdirected } from './entrance.ts'
 import type { ExchangeClient, OutputFraming } from './exchange-client.ts'
 import { applyHeaderRules } from './header-rules.ts'
 import type { Phase } from './phases.ts'
@@ -159,9 +160,12 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const runtime = this.#runtime
     this.#phase('request-head')
     this.#client.output.reset()
+    const { entrance } = this.#client
+    if (entrance.redirectPort !== undefined) return this.#redirect(entrance.redirectPort)
     const entry = runtime.routes.find(request)
     this.#recording = runtime.recorder?.begin(request, typeof entry === 'string' ? undefined : entry.name)
     if (typeof entry === 'string') return this.#answer(new ProxyError(entry))
+    if (isMisdirected(entrance, request.authority)) return this.#answer(new ProxyError('E_NO_ROUTE'))
     this.#entry = entry
     this.#phase('route')
     // RFC 9110 §9.3.7: about the server as a whole, and §7.6.2: a request that was to go no further.
@@ -179,7 +183,6 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       route = entry.route()
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error
-      runtime.onError(new Error(`${error.detail ?? error.message}`, { cause: error.cause }))
       return this.#answer(error)
     }
     this.#route = route
@@ -219,6 +222,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#upstreamName = pool.name
     this.#chunksUp = request.body.kind === 'chunked'
     if (!this.#mapsBody(route, forwarded.fields)) this.#send(route, forwarded.fields)
+  }
+
+  #redirect(port: number): void {
+    this.#recording = this.#runtime.recorder?.begin(this.request, undefined)
+    const location = httpsLocation(this.request.authority, this.request.path, port)
+    if (location === undefined) return this.#answer(new ProxyError('E_REQUEST_INVALID', { detail: 'no Host' }))
+    // RFC 9110 §15.4.9: unlike 301, 308 keeps the method.
+    this.#reply({ status: 308, text: 'This site is served by https.', fields: ['Location', location] }, 'answered')
   }
 
   #send(route: Route, fields: FieldList): void {
@@ -775,7 +786,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     // What is left of the request is not read, so the connection cannot go on.
     if (!this.#requestEnded && this.request.body.kind !== 'none') this.#keepAlive = false
     // An answer does not say `keep-alive`, which a 1.0 client would need to hear.
-    if (this.#runtime.life.draining || this.#client.lastRequest || this.request.minorVersion === 0) this.#keepAlive = false
+    if (this.#runtime.life.draining || this.#client.lastRequest || this.request.minorVersion === 0)
+      this.#keepAlive = false
     this.#status = answer.status
     this.#answeredBytes = this.#client.answer({
       ...answer,
@@ -878,15 +890,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         endUs: Math.round((now - this.#startedAt) * 1_000),
       },
       client: this.#client.peer.address,
+      scheme: this.#client.peer.scheme,
       method: request.method,
       host: request.authority,
       target: request.target,
       status: this.#status,
       route: this.#entry?.name,
       upstream: this.#upstreamName,
-      ...(this.#attempts === 0
-        ? {}
-        : { upstreamAddress: this.#upstreamAddress, upstreamAttempts: this.#attempts }),
+      ...(this.#attempts === 0 ? {} : { upstreamAddress: this.#upstreamAddress, upstreamAttempts: this.#attempts }),
       requestId: this.#requestId,
       clientInBytes: this.clientInBytes,
       clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,

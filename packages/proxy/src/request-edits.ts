@@ -53,7 +53,8 @@ export interface RequestEdits {
  */
 export function editRequestFields(fields: string[], request: RequestHead, edits: RequestEdits): void {
   setField(fields, 'Host', edits.host)
-  const via = `1.${request.minorVersion} ${edits.pseudonym}`
+  const version = request.majorVersion === 2 ? '2.0' : `1.${request.minorVersion}`
+  const via = `${version} ${edits.pseudonym}`
   const earlier = fieldValues(fields, 'via')
   if (earlier.length === 0) {
     fields.push('Via', via)

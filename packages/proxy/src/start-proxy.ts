@@ -1,13 +1,11 @@
-import { type ConnectionHandler, listen } from '@prexy/net/connection'
-import type { AcceptedSocket, BoundAddress, Intake } from '@prexy/net/intake'
+import type { AcceptedSocket, BoundAddress } from '@prexy/net/intake'
 import { AddressCounts } from './address-counts.ts'
-import { ClientConnection } from './client-connection.ts'
+import { Http2Stage } from './http2-output.ts'
 import type { ListenAddress, ProxyConfig } from './proxy-config.ts'
+import { type Client, type OpenAddress, openAddress } from './open-address.ts'
 import { ProxyError } from './proxy-error.ts'
 import { createLife, createRuntime, type ProxyRuntime } from './runtime.ts'
-
-/** Of a connection that is closed at once. */
-const REFUSED: ConnectionHandler = { onData: () => false, onEnd() {}, onDrain() {}, onClose() {} }
+import { serviceOf } from './service.ts'
 
 export interface RunningProxy {
   /** Where it listens, in the order of the configuration. */
@@ -52,16 +50,11 @@ export interface SharedIntake {
   handOver(socket: AcceptedSocket, on: BoundAddress): boolean
 }
 
-interface OpenAddress {
-  readonly config: ListenAddress
-  readonly intake: Intake
-}
-
 /** Starts a proxy. Rejects when an address cannot be listened on; nothing is left open then. */
 export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Promise<RunningProxy> {
   if (config.listen.length === 0) throw new Error('a proxy needs at least one address to listen on')
   const life = createLife(config)
-  const clients = new Map<ClientConnection, () => void>()
+  const clients = new Set<Client>()
   const emptied = new Set<() => void>()
   /** Of runtimes that serve nothing new. */
   const stopping = new Set<Promise<void>>()
@@ -69,8 +62,13 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
   const counts = new AddressCounts(runtimes.current.limits.maxConnectionsPerAddress, runtimes.current.trustedRanges)
   let open: readonly OpenAddress[] = []
 
-  const closed = (client: ClientConnection): void => {
-    clients.get(client)?.()
+  const opened = (client: Client): void => {
+    clients.add(client)
+    shared?.onConnections(clients.size)
+    // Its handshake, or its first octets, took longer than the proxy was to run.
+    if (life.draining) client.drain()
+  }
+  const closed = (client: Client): void => {
     clients.delete(client)
     shared?.onConnections(clients.size)
     if (clients.size > 0) return
@@ -78,55 +76,53 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     emptied.clear()
   }
 
-  const openAddress = async (address: ListenAddress, runtime: ProxyRuntime): Promise<OpenAddress> => {
-    let boundPort = String(address.port)
-    const intake = await listen(
-      {
-        ...address,
-        maxConnections: runtime.limits.maxConnections,
-        ...(shared === undefined ? {} : { handOver: (socket) => shared.handOver(socket, intake.address) }),
-      },
-      (connection) => {
-        const uncount = counts.begin(connection.remoteAddress)
-        if (uncount === undefined) {
-          connection.destroy()
-          return REFUSED
-        }
-        const client = new ClientConnection(connection, runtimes, boundPort, closed)
-        clients.set(client, uncount)
-        shared?.onConnections(clients.size)
-        return client
-      },
-      (error) => runtimes.current.onError(error),
-    )
-    boundPort = String(intake.address.port)
-    return { config: address, intake }
+  const reception = {
+    runtimes,
+    counts,
+    stage: new Http2Stage(),
+    opened,
+    closed,
+    handOver: shared === undefined ? undefined : shared.handOver.bind(shared),
   }
 
   /** Those of `addresses` that are open already, and the others anew. */
   const openAddresses = async (
     addresses: readonly ListenAddress[],
     runtime: ProxyRuntime,
-  ): Promise<{ readonly all: readonly OpenAddress[]; readonly fresh: readonly OpenAddress[] }> => {
+  ): Promise<{
+    readonly all: readonly OpenAddress[]
+    readonly fresh: readonly OpenAddress[]
+    readonly change: () => void
+  }> => {
     const kept = new Set(open)
     const all: OpenAddress[] = []
     const fresh: OpenAddress[] = []
+    const changes: (() => void)[] = []
     try {
       for (const address of addresses) {
         let one = [...kept].find(({ config }) => config.host === address.host && config.port === address.port)
         if (one === undefined) {
-          one = await openAddress(address, runtime)
+          one = await openAddress(address, runtime, reception)
           fresh.push(one)
         } else {
           kept.delete(one)
+          const old = one
+          const serve = old.listener.prepare(serviceOf(address, runtime))
+          changes.push(() => {
+            old.config = address
+            serve()
+          })
         }
         all.push(one)
       }
     } catch (error) {
-      for (const { intake } of fresh) intake.close()
+      for (const { listener } of fresh) listener.close()
       throw error
     }
-    return { all, fresh }
+    const change = (): void => {
+      for (const act of changes) act()
+    }
+    return { all, fresh, change }
   }
 
   const retire = ({ pools }: ProxyRuntime): void => {
@@ -143,7 +139,7 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     if (next.listen.length === 0) throw new Error('a proxy needs at least one address to listen on')
     const runtime = createRuntime(next, life)
     const abandonRuntime = (): void => retire(runtime)
-    const { all, fresh } = await openAddresses(next.listen, runtime).catch((error: unknown) => {
+    const { all, fresh, change } = await openAddresses(next.listen, runtime).catch((error: unknown) => {
       abandonRuntime()
       throw error
     })
@@ -152,13 +148,14 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
         const old = runtimes.current
         runtimes.current = runtime
         counts.configure(runtime.limits.maxConnectionsPerAddress, runtime.trustedRanges)
-        for (const one of open) if (!all.includes(one)) one.intake.close()
+        for (const one of open) if (!all.includes(one)) one.listener.close()
         open = all
-        for (const { intake } of all) intake.maxConnections = runtime.limits.maxConnections
+        change()
+        for (const { listener } of all) listener.intake.maxConnections = runtime.limits.maxConnections
         retire(old)
       },
       abandon() {
-        for (const { intake } of fresh) intake.close()
+        for (const { listener } of fresh) listener.close()
         abandonRuntime()
       },
     }
@@ -166,12 +163,12 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
 
   const stop = async (deadlineMs: number): Promise<void> => {
     life.draining = true
-    for (const { intake } of open) intake.close()
-    for (const client of clients.keys()) client.drain()
+    for (const { listener } of open) listener.close()
+    for (const client of clients) client.drain()
     if (clients.size > 0) {
       await new Promise<void>((resolve) => {
         const deadline = setTimeout(() => {
-          for (const client of clients.keys())
+          for (const client of clients)
             client.abort(new ProxyError('E_SHUTDOWN', { detail: 'the deadline of stop passed' }))
         }, deadlineMs)
         emptied.add(() => {
@@ -185,19 +182,21 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
   }
   return {
     get addresses() {
-      return open.map(({ intake }) => intake.address)
+      return open.map(({ listener }) => listener.intake.address)
     },
     get address() {
-      return open[0].intake.address
+      return open[0].listener.intake.address
     },
     get connections() {
       return clients.size
     },
     prepare,
     adopt(socket, { address, port }) {
-      const one = open.find(({ intake }) => intake.address.port === port && intake.address.address === address)
+      const one = open.find(
+        ({ listener: { intake } }) => intake.address.port === port && intake.address.address === address,
+      )
       if (one === undefined || life.draining) socket.destroy()
-      else one.intake.adopt(socket)
+      else one.listener.intake.adopt(socket)
     },
     stop,
     [Symbol.asyncDispose]: () => stop(0),

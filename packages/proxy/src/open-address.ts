@@ -1,0 +1,76 @@
+import type { AcceptedSocket, BoundAddress } from '@prexy/net/intake'
+import { listen, type Listener, type TlsSession } from '@prexy/net/listener'
+import type { AddressCounts } from './address-counts.ts'
+import { ClientConnection } from './client-connection.ts'
+import type { Entrance } from './entrance.ts'
+import { Http2Client } from './http2-client.ts'
+import type { Http2Stage } from './http2-output.ts'
+import type { ListenAddress } from './proxy-config.ts'
+import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
+import { serviceOf } from './service.ts'
+
+/** An address that is listened on. */
+export interface OpenAddress {
+  /** What is said of it now. */
+  config: ListenAddress
+  readonly listener: Listener
+}
+
+/** A connection, whatever version of HTTP its client speaks. */
+export type Client = ClientConnection | Http2Client
+
+export interface Reception {
+  readonly runtimes: RuntimeSource
+  readonly counts: AddressCounts
+  readonly stage: Http2Stage
+  readonly opened: (client: Client) => void
+  readonly closed: (client: Client) => void
+  readonly handOver: ((socket: AcceptedSocket, address: BoundAddress) => boolean) | undefined
+}
+
+/** Listens on an address. Rejects when that cannot be had. */
+export async function openAddress(
+  address: ListenAddress,
+  runtime: ProxyRuntime,
+  { runtimes, counts, stage, opened, closed, handOver }: Reception,
+): Promise<OpenAddress> {
+  const entranceOf = (tls: TlsSession | undefined): Entrance => ({
+    port: String(listener.intake.address.port),
+    tls,
+    redirectPort: one.config.redirectPort,
+  })
+  const listener: Listener = await listen(
+    {
+      host: address.host,
+      port: address.port,
+      maxConnections: runtime.limits.maxConnections,
+      admit: (from) => counts.begin(from),
+      service: serviceOf(address, runtime),
+      ...(handOver === undefined ? {} : { handOver: (socket) => handOver(socket, listener.intake.address) }),
+    },
+    {
+      accept(connection, tls) {
+        const client = new ClientConnection(connection, runtimes, entranceOf(tls), closed)
+        opened(client)
+        return client
+      },
+      acceptHttp2(session, from, tls) {
+        const client = new Http2Client(session, from, runtimes, entranceOf(tls), stage, closed)
+        opened(client)
+        return client
+      },
+      changeToHttp2(handler, session, from) {
+        const client = new Http2Client(session, from, runtimes, entranceOf(undefined), stage, closed)
+        opened(client)
+        if (handler instanceof ClientConnection) {
+          handler.leaveToHttp2()
+          closed(handler)
+        }
+        return client
+      },
+      onError: (error) => runtimes.current.onError(error),
+    },
+  )
+  const one: OpenAddress = { config: address, listener }
+  return one
+}

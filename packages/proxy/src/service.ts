@@ -1,0 +1,36 @@
+import { Http2Acceptor } from '@prexy/net/http2-session'
+import type { Service } from '@prexy/net/listener'
+import type { ListenAddress } from './proxy-config.ts'
+import type { ProxyRuntime } from './runtime.ts'
+
+/** Lines of a header block beyond `maxHeaderCount` that are read, to answer 431 instead of resetting the stream. */
+const HTTP2_SPARE_LINES = 64
+/** What RFC 9113 §6.5.2 counts for a line beside its octets. */
+const HTTP2_LINE_BYTES = 32
+/** Octets of one request that may come before its upstream took any. That of RFC 9113 §6.9.2. */
+const HTTP2_STREAM_WINDOW_BYTES = 65_535
+
+/** What is spoken on an address. */
+export function serviceOf({ tls, http2 }: ListenAddress, runtime: ProxyRuntime): Service {
+  const { life, limits, requestLimits, timeouts, onError } = runtime
+  const { wheel, ticketKeys } = life
+  const lines = requestLimits.maxHeaderCount + HTTP2_SPARE_LINES
+  return {
+    ...(http2 === false
+      ? {}
+      : {
+          http2: new Http2Acceptor(
+            {
+              maxConcurrentStreams: limits.maxHttp2Streams,
+              maxHeaderListBytes:
+                requestLimits.maxHeaderBytes + requestLimits.maxTargetBytes + HTTP2_LINE_BYTES * lines,
+              maxHeaderPairs: lines,
+              streamWindowBytes: HTTP2_STREAM_WINDOW_BYTES,
+              sessionWindowBytes: limits.maxHttp2WindowBytes,
+            },
+            onError,
+          ),
+        }),
+    ...(tls === undefined ? {} : { tls: { ticketKeys, ...tls, handshakeMs: timeouts.clientHandshakeMs, wheel } }),
+  }
+}
