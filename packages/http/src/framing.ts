@@ -76,11 +76,15 @@ export function gatherFraming(fields: FieldList): FramingFields {
 }
 
 function gatherConnection(found: FramingFields, value: string): void {
-  for (const element of listElements(value)) {
-    if (isNamed(element, 'close')) found.close = true
-    else if (isNamed(element, 'keep-alive')) found.keepAlive = true
-    else if (isNamed(element, 'upgrade')) found.connectionUpgrade = true
-  }
+  if (!gatherOption(found, value)) for (const element of listElements(value)) gatherOption(found, element)
+}
+
+function gatherOption(found: FramingFields, option: string): boolean {
+  if (isNamed(option, 'close')) found.close = true
+  else if (isNamed(option, 'keep-alive')) found.keepAlive = true
+  else if (isNamed(option, 'upgrade')) found.connectionUpgrade = true
+  else return false
+  return true
 }
 
 /** Whether the connection survives the exchange, by what its head says (RFC 9112 §9.3). */

@@ -74,7 +74,7 @@ export function mapResponseFields(fields: string[], map: MapText, cookies: () =>
     fields[kept + 1] = mapped
     kept += 2
   }
-  fields.length = kept
+  if (kept < fields.length) fields.length = kept
   return [...changed]
 }
 

@@ -137,7 +137,8 @@ export function encodeLastChunk(trailers: FieldList): Uint8Array {
 
 function fieldText(fields: FieldList): string {
   let text = ''
-  for (let i = 0; i < fields.length; i += 2) text += `${fields[i]}: ${fields[i + 1]}\r\n`
+  // PERF: `+` on strings, which a template would first ask to be strings.
+  for (let i = 0; i < fields.length; i += 2) text += fields[i] + ': ' + fields[i + 1] + '\r\n'
   return text
 }
 

@@ -41,7 +41,7 @@ export class BodyRewriter implements Rewriter {
     this.#sink = sink
     this.#init = init
     this.#windowBytes = Math.min(CHARSET_WINDOW_BYTES, rules.options.maxHeldBytes)
-    this.#detector = new CharsetDetector(contentType, this.#windowBytes)
+    this.#detector = detectorFor(contentType, this.#windowBytes)
     if (charsetsOf(rules) === 'any') this.#inner = this.#ahead(rules.createRewriter(sink, init))
   }
 
@@ -142,6 +142,19 @@ export class BodyRewriter implements Rewriter {
     this.#integrity = new IntegrityRewriter(rewriter, this.#isRewritten)
     return this.#integrity
   }
+}
+
+let lastType: string | undefined
+let lastWindow = 0
+let lastDetector = new CharsetDetector(lastType, lastWindow)
+
+/** Most bodies are of the type of the one before. */
+function detectorFor(contentType: string | undefined, windowBytes: number): CharsetDetector {
+  if (contentType === lastType && windowBytes === lastWindow) return lastDetector
+  lastType = contentType
+  lastWindow = windowBytes
+  lastDetector = new CharsetDetector(contentType, windowBytes)
+  return lastDetector
 }
 
 /**

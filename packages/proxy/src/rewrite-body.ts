@@ -228,12 +228,12 @@ export class RewriteBody {
   close(): void {
     if (this.#closed) return
     this.#closed = true
-    this.#queue.length = 0
+    if (this.#queue.length > 0) this.#queue.length = 0
     this.#coded = undefined
     this.#plain = undefined
     this.#decoder?.close()
     this.#encoder?.close()
-    this.#rewriter.abandon()
+    if (!this.#ended) this.#rewriter.abandon()
   }
 
   #openDecoder(decode: ContentCoding): ContentDecoder {

@@ -86,6 +86,8 @@ export class UpstreamConnection implements ConnectHandler {
   requestDone = true
   /** Requests before the current one. */
   served = 0
+  /** Kept by its server while it settles: the turn of the event loop after which it has. */
+  settledAfter = 0
   #keepAlive = true
 
   constructor(init: UpstreamConnectionInit) {

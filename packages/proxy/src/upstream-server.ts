@@ -80,8 +80,12 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   readonly #maxConnections: number
   readonly #maxIdle: number
   readonly #idle: UpstreamConnection[] = []
-  /** Connections that are settling, by the turn of the event loop after which they have settled. */
-  readonly #settling = new Map<UpstreamConnection, number>()
+  /**
+   * Connections that are settling, in the order in which they became free.
+   *
+   * PERF: a Map makes its table anew after a few turns in which something came and went.
+   */
+  readonly #settling: UpstreamConnection[] = []
   /** Turns of the event loop seen while something was settling. */
   #turns = 0
   /** Comes after this turn of the event loop; there while something is settling. */
@@ -189,12 +193,12 @@ export class UpstreamServer implements UpstreamHome, Candidate {
 
   /** Requests under way, tunnels included. */
   get busy(): number {
-    return this.#all.size - this.#idle.length - this.#settling.size
+    return this.#all.size - this.#idle.length - this.#settling.length
   }
 
   get hasRoom(): boolean {
     if (this.#isTried) return false
-    return this.#idle.length > 0 || !this.#isFull || this.#settling.size > this.#host.waitingCount
+    return this.#idle.length > 0 || !this.#isFull || this.#settling.length > this.#host.waitingCount
   }
 
   /**
@@ -213,7 +217,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
         if (upstream.usable) return upstream
       }
       // Within a turn of the event loop or two one of them can be had: sooner than a new connection.
-      if (this.#settling.size > this.#host.waitingCount) return 'settles'
+      if (this.#settling.length > this.#host.waitingCount) return 'settles'
     }
     if (this.#isFull) {
       // A kept connection that the request must not have makes room for a new one.
@@ -257,8 +261,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   }
 
   #closeFree(): void {
-    for (const upstream of [...this.#idle.splice(0), ...this.#settling.keys()]) upstream.close()
-    this.#settling.clear()
+    for (const upstream of [...this.#idle.splice(0), ...this.#settling.splice(0)]) upstream.close()
   }
 
   #open(): UpstreamConnection {
@@ -287,7 +290,8 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     }
     upstream.rest()
     // Two: the first comes before sockets are looked at again, the second after.
-    this.#settling.set(upstream, this.#turns + 2)
+    upstream.settledAfter = this.#turns + 2
+    this.#settling.push(upstream)
     if (this.#nextTurn === undefined) this.#awaitTurn()
   }
 
@@ -301,18 +305,17 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     this.#nextTurn = undefined
     this.#turns++
     try {
-      // In the order in which they became free, so those that have settled come first.
-      for (const [upstream, settledAfter] of this.#settling) {
-        if (settledAfter > this.#turns) break
-        this.#settled(upstream)
+      for (let first = this.#settling.at(0); first !== undefined; first = this.#settling.at(0)) {
+        if (first.settledAfter > this.#turns) break
+        this.#settling.shift()
+        this.#settled(first)
       }
     } finally {
-      if (this.#settling.size > 0 && this.#nextTurn === undefined) this.#awaitTurn()
+      if (this.#settling.length > 0 && this.#nextTurn === undefined) this.#awaitTurn()
     }
   }
 
   #settled(upstream: UpstreamConnection): void {
-    this.#settling.delete(upstream)
     // One that is not usable any more is on its way to onUpstreamClosed.
     if (!upstream.usable) return
     const client = this.#nextClient()
@@ -339,9 +342,10 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     this.#all.delete(upstream)
     this.#retired.delete(upstream)
     this.#outdated.delete(upstream)
-    this.#settling.delete(upstream)
-    const at = this.#idle.indexOf(upstream)
-    if (at !== -1) this.#idle.splice(at, 1)
+    for (const free of [this.#settling, this.#idle]) {
+      const at = free.indexOf(upstream)
+      if (at !== -1) free.splice(at, 1)
+    }
     if (this.#all.size === 0) for (const resolve of this.#emptied) resolve()
     this.#fillRoom()
   }

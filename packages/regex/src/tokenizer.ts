@@ -676,7 +676,7 @@ export class TokenStream {
   private origin = 0
   private state: State
   private parked: Parked | undefined
-  private segments: Segment[] = []
+  private segments: readonly Segment[] = NO_SEGMENTS
   /** The rest is copied without a look. */
   private passing = false
   private ended = false
@@ -691,7 +691,7 @@ export class TokenStream {
     this.tokenizer = tokenizer
     this.sink = sink
     this.hits = new Uint32Array(tokenizer.rules.length)
-    this.counters = new Int32Array(tokenizer.words[COUNTERS] === 0 ? 0 : tokenizer.rules.length)
+    this.counters = tokenizer.words[COUNTERS] === 0 ? NO_OPS : new Int32Array(tokenizer.rules.length)
     const start = tokenizer.startOf(active)
     this.state = start.target
     this.passing = active.rules.length === 0
@@ -756,7 +756,7 @@ export class TokenStream {
   /** Gives up what the body holds. */
   close(): void {
     this.parked = undefined
-    this.segments = []
+    this.segments = NO_SEGMENTS
     this.heldBytes = 0
     if (this.tokenizer.owner === this) {
       this.takeCounts()
@@ -1184,7 +1184,9 @@ export class TokenStream {
       words.copyWithin(words[EDGES] / 4, this.edgeAt(words[EDGE_HEAD]), this.edgeAt(words[EDGE_COUNT]))
       words[EDGE_BASE] = words[EDGE_HEAD]
     }
-    if (this.segments.length > 0 && this.segments[this.segments.length - 1].end <= words[EMITTED]) this.segments = []
+    if (this.segments.length > 0 && this.segments[this.segments.length - 1].end <= words[EMITTED]) {
+      this.segments = NO_SEGMENTS
+    }
     if (words[POS] > REBASE_AT) this.rebase()
     return true
   }
@@ -1435,4 +1437,5 @@ function sliceWords({ begin, end }: FixedGroup): number[] {
 }
 
 const NO_OPS = new Int32Array(0)
+const NO_SEGMENTS: readonly Segment[] = []
 const NO_TEXT = new Uint8Array(0)

@@ -106,16 +106,18 @@ export function createEncodedRewriter(
   init: RewriterInit,
   ahead: (rewriter: Rewriter) => Rewriter = (rewriter) => rewriter,
 ): Rewriter | EncodedRewriter | undefined {
-  const open = (target: ByteSink): Rewriter => ahead(rules.createRewriter(target, init))
-  if (charset === 'utf-8' || rules.options.mode === 'octet') return open(sink)
-  if (
-    OCTET_CHARSETS.has(charset) &&
-    isAsciiOnly(rules) &&
-    !NOT_ASCII.test(Object.values(init.variables ?? {}).join(''))
-  ) {
-    return open(sink)
+  if (charset === 'utf-8' || rules.options.mode === 'octet') return ahead(rules.createRewriter(sink, init))
+  if (OCTET_CHARSETS.has(charset) && isAsciiOnly(rules) && areAscii(init.variables)) {
+    return ahead(rules.createRewriter(sink, init))
   }
   const form = textFormOf(charset)
   if (form === undefined) return undefined
-  return new CharsetRewriter(form, landingOf(init.mediaType) === 'markup' ? 'reference' : 'skip', sink, open)
+  return new CharsetRewriter(form, landingOf(init.mediaType) === 'markup' ? 'reference' : 'skip', sink, (target) =>
+    ahead(rules.createRewriter(target, init)),
+  )
+}
+
+function areAscii(variables: RewriterInit['variables']): boolean {
+  for (const name in variables) if (NOT_ASCII.test(variables[name])) return false
+  return true
 }

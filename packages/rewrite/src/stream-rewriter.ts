@@ -9,6 +9,7 @@ import { bindVariables, renderTemplate, type Template, variablesOf, variableValu
 
 const BYTE_ORDER_MARK = Uint8Array.of(0xef, 0xbb, 0xbf)
 const NOTHING = new Uint8Array(0)
+const NO_VARIABLES: Readonly<Record<string, string>> = {}
 
 export class StreamRewriter implements Rewriter, TokenSink {
   private readonly sink: ByteSink
@@ -19,7 +20,7 @@ export class StreamRewriter implements Rewriter, TokenSink {
   private readonly nginx: boolean
   private readonly variables: Readonly<Record<string, string>>
   /** Templates with the variables of this body put in, by rule, made when first used. */
-  private readonly bound: (Template | undefined)[] = []
+  private bound: (Template | undefined)[] | undefined = undefined
   private readonly stream: TokenStream
   /** Bytes of a byte order mark seen so far; -1 once the body's text has begun. */
   private markBytes: number
@@ -41,7 +42,7 @@ export class StreamRewriter implements Rewriter, TokenSink {
     this.mode = mode
     this.mediaType = init.mediaType
     this.nginx = compat === 'nginx'
-    this.variables = init.variables ?? {}
+    this.variables = init.variables ?? NO_VARIABLES
     this.markBytes = mode === 'text' ? 0 : -1
     this.stream = tokenizer.open(this, init.active)
   }
@@ -109,14 +110,15 @@ export class StreamRewriter implements Rewriter, TokenSink {
   }
 
   private templateOf(rule: number): Template {
-    const known = this.bound[rule]
+    const bounds = (this.bound ??= [])
+    const known = bounds[rule]
     if (known !== undefined) return known
     const { template } = this.rules[rule]
     const bound =
       variablesOf(template).length === 0
         ? template
         : bindVariables(template, variableValues(this.variables), this.context, this.nginx)
-    this.bound[rule] = bound
+    bounds[rule] = bound
     return bound
   }
 
