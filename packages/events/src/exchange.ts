@@ -79,6 +79,8 @@ export interface ExchangeEvent {
   readonly timings: ExchangeTimings
   /** Address of the client's connection, which may be that of a proxy in front; absent where it has none. */
   readonly client?: string | undefined
+  /** What the client spoke to us. */
+  readonly scheme?: 'http' | 'https' | undefined
   readonly method: string
   /** `host[:port]` as the client sent it. */
   readonly host: string | undefined

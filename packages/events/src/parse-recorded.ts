@@ -55,6 +55,7 @@ function isExchange(map: Fields): map is Fields & ExchangeRecord {
     [map.client, map.host, map.route, map.upstream, map.requestId, map.detail].every((one) =>
       isOptional(one, isText),
     ) &&
+    isOptional(map.scheme, (scheme) => isOneOf(scheme, ['http', 'https'])) &&
     isOptional(map.status, isWhole) &&
     isMap(map.timings) &&
     isTime(map.timings.endUs) &&
