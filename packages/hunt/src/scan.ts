@@ -97,13 +97,21 @@ export interface Scanner {
 
 export function createScanner(sources: readonly HuntSource[], options: ScanOptions, hooks: ScanHooks): Scanner {
   const given = options.map?.logsource ?? options.logsource
-  const windows = new WindowsEvent(given === undefined ? undefined : [given])
+  let reader: EvtxReader | undefined
+  // What a decoder learned of templates is worth keeping; its report is not, when there is something in it.
+  const evtxReader = (): EvtxReader => {
+    if (reader === undefined || reader.decoder.report.counts.size + reader.decoder.report.recoveredRecords > 0) {
+      const decoder = new EvtxDecoder({ checksums: options.checksums, slack: options.recover ? 'recover' : 'skip' })
+      reader = { decoder, event: new WindowsEvent(given === undefined ? undefined : [given]) }
+    }
+    return reader
+  }
   return {
     async scan(task, visit) {
       const source = sources[task.source]
       const report = emptyReport()
       try {
-        if (source.format.kind === 'evtx') await scanEvtx(source, task, options, windows, visit, report, hooks)
+        if (source.format.kind === 'evtx') await scanEvtx(source, task, options, evtxReader(), visit, report, hooks)
         else {
           const consumer = consumerOf(source, options, visit, report)
           if (isOnePiece(source)) await feedStream(source, consumer, report, hooks)
@@ -118,6 +126,12 @@ export function createScanner(sources: readonly HuntSource[], options: ScanOptio
       return report
     },
   }
+}
+
+/** Shapes have numbers of their decoder, so that the two go together. */
+interface EvtxReader {
+  readonly decoder: EvtxDecoder
+  readonly event: WindowsEvent
 }
 
 /** Takes the bytes of a source. */
@@ -316,12 +330,11 @@ async function scanEvtx(
   source: HuntSource,
   task: ScanTask,
   options: ScanOptions,
-  event: WindowsEvent,
+  { decoder, event }: EvtxReader,
   visit: EventVisitor,
   report: ScanReport,
   hooks: ScanHooks,
 ): Promise<void> {
-  const decoder = new EvtxDecoder({ checksums: options.checksums, slack: options.recover ? 'recover' : 'skip' })
   const show = (record: EvtxRecord): void => {
     report.records++
     if (!event.show(record)) return
