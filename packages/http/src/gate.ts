@@ -8,15 +8,7 @@ import {
   rulesForType,
 } from './conditions.ts'
 import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
-import {
-  endToEndFields,
-  type FieldList,
-  fieldValue,
-  parseMediaType,
-  removeField,
-  setField,
-  singleValue,
-} from './fields.ts'
+import { endToEndFields, fieldValue, parseMediaType, removeField, setField, singleValue } from './fields.ts'
 import type { GateRoute } from './gate-route.ts'
 import type { ResponseHead } from './message.ts'
 import { appendVary, changedResponseFields, forbidsTransform, mayConcern } from './validators.ts'
@@ -54,13 +46,13 @@ export type GateDecision =
       readonly encode: Coding | 'identity'
       /** One byte per rule of the route, nonzero where it applies. */
       readonly active: Uint8Array
-      /** End-to-end fields to send, edited; no framing fields. */
-      readonly fields: FieldList
+      /** End-to-end fields to send, edited; no framing fields. The caller's. */
+      readonly fields: string[]
     }
   /** No body follows (HEAD, 304), but the head describes a changed one: send these fields, without Content-Length. */
-  | { readonly action: 'edit-head'; readonly reason: 'head' | 'not-modified'; readonly fields: FieldList }
+  | { readonly action: 'edit-head'; readonly reason: 'head' | 'not-modified'; readonly fields: string[] }
   /** Leave the body as it is. `fields` are the end-to-end fields unchanged; no framing fields. */
-  | { readonly action: 'pass'; readonly reason: PassReason; readonly fields: FieldList }
+  | { readonly action: 'pass'; readonly reason: PassReason; readonly fields: string[] }
 
 /**
  * Whether and how a response body is changed. Pure; one call per final response. Does not look at the body, so a

@@ -56,6 +56,11 @@ import type { PoolClient } from './upstream-server.ts'
 export const SERVED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
 const NO_SERVERS: readonly UpstreamHome[] = []
+const NO_NAMES: readonly string[] = []
+const NO_HASHES: Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> = {
+  integrity: undefined,
+  hasHashedPolicy: false,
+}
 const NO_BODY: OutputFraming = { kind: 'none' }
 const CHUNKED: OutputFraming = { kind: 'chunked' }
 const CLOSE: OutputFraming = { kind: 'close' }
@@ -108,8 +113,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #tunnel: Tunnel | undefined = undefined
   #body: RewriteBody | undefined = undefined
   #treatment: BodyTreatment | undefined = undefined
-  /** The version of the resource, and the rules that apply to it. */
-  #version: (ResourceVersion & { readonly active: Uint8Array }) | undefined = undefined
+  /** The version of the resource, and the rules that apply to it; both or none. */
+  #version: ResourceVersion | undefined = undefined
+  #active: Uint8Array | undefined = undefined
   #bodyBegun = false
   #status: number | undefined = undefined
   #keepAlive: boolean
@@ -399,7 +405,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** Gives the client's names to what the upstream sent; returns the names of changed fields. */
   #mapResponse(fields: string[]): readonly string[] {
     const names = this.#names
-    if (names === undefined) return []
+    if (names === undefined) return NO_NAMES
     return mapResponseFields(fields, names.down, () => cookieScope(this.request.authority, this.#hostSent, names))
   }
 
@@ -486,7 +492,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       return this.#failUpstream(new ProxyError('E_UPSTREAM_INVALID', { detail: 'a 407 from an origin' }))
     }
     const decision = this.#recall(route, head, decide(request, head, route.gate, this.#forRequest))
-    const fields = decision.fields.slice()
+    const { fields } = decision
     const isUnlinked = route.integrity === 'drop' && dropLinkIntegrity(fields, this.#rewrittenUrls(route))
     const mapped = this.#mapResponse(fields)
     this.#responseEdits = isUnlinked && !mapped.includes('link') ? [...mapped, 'link'] : mapped
@@ -532,14 +538,15 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const { active, decode, encode, fields } = decision
     const version = resourceVersion(this.request, head, active)
     if (version === undefined) return decision
-    this.#version = { ...version, active }
+    this.#version = version
+    this.#active = active
     const left = route.memory.recall(version, active)
     if (left === active) return decision
     const mustRead = route.integrity === 'drop' && isPage(singleValue(head.fields, 'content-type'))
     // Raw deflate is put right when it is coded anew.
     const isAsWanted = decode === encode && decode !== 'deflate'
     if (isAsWanted && !mustRead && !left.includes(1)) return { action: 'pass', reason: 'nothing-found', fields }
-    return { ...decision, active: left }
+    return { action: 'rewrite', decode, encode, active: left, fields }
   }
 
   #announceTrailers(head: ResponseHead, decision: GateDecision, framing: OutputFraming, fields: string[]): void {
@@ -589,14 +596,16 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   ): void {
     const { rules } = route
     if (rules === undefined) throw new Error('the gate rewrites only where there are rules')
+    const { integrity, hasHashedPolicy } = this.#hashesOf(route, head.fields)
     this.#body = new RewriteBody(this, this.#client.output, {
       rules,
       decision,
       variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
       mediaType: joinedValue(head.fields, 'content-type'),
       contentType: singleValue(head.fields, 'content-type'),
-      ...this.#hashesOf(route, head.fields),
-      rulesLeftOut: leftOut(this.#version?.active, decision.active),
+      integrity,
+      hasHashedPolicy,
+      rulesLeftOut: leftOut(this.#active, decision.active),
       maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
       onError: this.#runtime.onError,
       sendsTrailers: this.#wantsTrailers,
@@ -611,7 +620,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     // Where nobody is told, nothing is looked for.
     const isTold = this.#runtime.onExchange !== undefined || this.#recording !== undefined
     if ((!isTold && route.integrity !== 'drop') || !isPage(singleValue(fields, 'content-type'))) {
-      return { integrity: undefined, hasHashedPolicy: false }
+      return NO_HASHES
     }
     const isWatched = route.integrity === 'warn'
     const integrity = isWatched ? 'watch' : route.integrity === 'drop' ? this.#rewrittenUrls(route) : undefined
@@ -688,8 +697,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   onBodyEnd(): void {
     this.#detailTrailing()
     const hits = this.#body?.lastingHits
-    if (this.#version !== undefined && hits !== undefined) {
-      this.#route?.memory.remember(this.#version, this.#version.active, hits)
+    if (this.#version !== undefined && this.#active !== undefined && hits !== undefined) {
+      this.#route?.memory.remember(this.#version, this.#active, hits)
     }
     this.#responseDone()
   }
@@ -954,5 +963,6 @@ function isStream(fields: FieldList): boolean {
 
 /** How many rules are in one set and not in the other. */
 function leftOut(all: Uint8Array | undefined, left: Uint8Array): number {
-  return all === undefined ? 0 : all.reduce((count, isActive, rule) => (isActive !== left[rule] ? count + 1 : count), 0)
+  if (all === undefined || all === left) return 0
+  return all.reduce((count, isActive, rule) => (isActive !== left[rule] ? count + 1 : count), 0)
 }

@@ -12,6 +12,8 @@ import type { RequestHead } from '@prexy/http/message'
 
 /** Whether a request has passed through the proxy that calls itself by this pseudonym in Via (RFC 9110 §7.6.3). */
 export function hasPassedThrough(fields: FieldList, pseudonym: string): boolean {
+  // As a rule there is no such field.
+  if (fieldValue(fields, 'via') === undefined) return false
   for (const value of fieldValues(fields, 'via')) {
     // The element is `protocol received-by [comment]`; the pseudonym is unique enough to be looked for as a whole.
     if (value.includes(pseudonym) && listElements(value).some((element) => element.split(' ').includes(pseudonym))) {
@@ -72,13 +74,10 @@ export function editRequestFields(fields: string[], request: RequestHead, edits:
     fields.push('Connection', 'Upgrade', 'Upgrade', edits.upgrade)
     return
   }
-  const options = edits.keepAlive ? [] : ['close']
   // RFC 9110 §10.1.4: of TE only this is for us to pass on, and Connection names it.
-  if (wantsTrailers(request.fields)) {
-    fields.push('TE', 'trailers')
-    options.push('TE')
-  }
-  if (options.length > 0) fields.push('Connection', options.join(', '))
+  const passesTe = wantsTrailers(request.fields)
+  if (passesTe) fields.push('TE', 'trailers', 'Connection', edits.keepAlive ? 'TE' : 'close, TE')
+  else if (!edits.keepAlive) fields.push('Connection', 'close')
 }
 
 /** RFC 9110 §6.5.1: trailers that nobody asked for may get lost. */
