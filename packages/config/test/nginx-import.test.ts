@@ -1,0 +1,185 @@
+/** What the import makes of files of nginx, and what it tells of the rest; how the result serves is tested beside nginx. */
+import { describe, expect, test } from 'vitest'
+import { configSchema } from '../src/config-schema.ts'
+import { readNginx } from '../src/nginx-include.ts'
+import { importNginx } from '../src/nginx-import.ts'
+import { globsOf } from '../src/nginx-locations.ts'
+import { formatNote } from '../src/nginx-yaml.ts'
+import { formatImport } from '../src/nginx-yaml.ts'
+import { millisecondsOf } from '../src/nginx-upstream.ts'
+import { readYaml } from '../src/yaml-source.ts'
+
+interface Result {
+  readonly value: Readonly<Record<string, unknown>>
+  readonly missing: readonly string[]
+  readonly differs: readonly string[]
+}
+
+function convert(text: string, site?: string): Result {
+  const tree = readNginx({ file: 'f', text }, () => 'no includes')
+  expect(tree.problems).toEqual([])
+  const imported = importNginx(tree, { refusalOf: () => undefined, ...(site === undefined ? {} : { site }) })
+  if ('message' in imported) throw new Error(imported.message)
+  const { value } = readYaml(formatImport(imported, 'f'), 'out')
+  const parsed = configSchema.safeParse(value)
+  expect(parsed.error?.issues ?? []).toEqual([])
+  const told = (kind: string): string[] => imported.notes.filter((note) => note.kind === kind).map(formatNote)
+  return { value: Object(value), missing: told('missing'), differs: told('differs') }
+}
+
+const GLOBS: readonly (readonly [pattern: string, globs: readonly string[] | undefined])[] = [
+  ['\\.php$', ['**.php']],
+  ['^/a/', ['/a/**']],
+  ['^/a/[^/]+/b$', ['/a/?*/b']],
+  ['\\.(png|jpe?g)$', ['**.png', '**.jpeg', '**.jpg']],
+  ['^/(a|b(c|d))/.*\\.js$', ['/a/**.js', '/bc/**.js', '/bd/**.js']],
+  ['/\\.git', ['**/.git**']],
+  ['^/x$', ['/x']],
+  ['^/[0-9]+$', undefined],
+  ['^/a+$', undefined],
+  ['a.c', undefined],
+  ['^/a|b$', undefined],
+  ['(?!x)y', undefined],
+  [`(${'a|'.repeat(70)}b)`, undefined],
+]
+test.each(GLOBS)('the pattern %s as globs', (pattern, globs) => {
+  expect(globsOf(pattern)).toEqual(globs)
+})
+
+test.each([
+  ['60', 60_000],
+  ['90s', 90_000],
+  ['1m', 60_000],
+  ['500ms', 500],
+  ['1h30m', 5_400_000],
+  ['x', undefined],
+])('the time %s', (text, wanted) => {
+  expect(millisecondsOf(text)).toBe(wanted)
+})
+
+describe('servers', () => {
+  test('one, in a file without http', () => {
+    const { value } = convert('server { listen 8080; location / { proxy_pass http://127.0.0.1:9000; } }')
+    expect(value).toMatchObject({ listen: '0.0.0.0:8080', forwarded: 'none', upstream: 'http://127.0.0.1:9000' })
+  })
+
+  test('names become sites, and the default takes the rest', () => {
+    const { value, missing } = convert(`http { proxy_redirect off;
+      server { server_name a.test *.b.test .c.test; location / { proxy_pass http://10.0.0.1; } }
+      server { listen 80 default_server; server_name _; location / { proxy_pass http://10.0.0.2; } } }`)
+    expect(value.sites).toEqual([{ host: ['a.test', '*.b.test', 'c.test', '*.c.test'], upstream: 'http://10.0.0.1' }])
+    expect(value.upstream).toBe('http://10.0.0.2')
+    expect(missing).toEqual([])
+  })
+
+  test('a pattern for a name is told', () => {
+    const { missing } = convert('server {\n server_name ~^www\\d;\n location / { proxy_pass http://10.0.0.1; } }')
+    expect(missing).toEqual(['f:2: server_name: ~^www\\d: hosts of sites are names and *.names, no patterns'])
+  })
+
+  test('--site takes those of that name, wildcards included', () => {
+    const file = `server { server_name a.test; location / { proxy_pass http://10.0.0.1; } }
+      server { server_name *.b.test; location / { proxy_pass http://10.0.0.2; } }`
+    expect(convert(file, 'x.b.test').value.upstream).toBe('http://10.0.0.2')
+    expect(() => convert(file, 'c.test')).toThrow('no server has the name c.test; there are a.test, *.b.test')
+  })
+
+  test('of two for one name, the one that only redirects goes', () => {
+    const { value, missing } = convert(`server { listen 80; server_name a.test; return 301 https://a.test$request_uri; }
+server { listen 8443; server_name a.test; location / { proxy_pass http://10.0.0.1; } }`)
+    expect(value.upstream).toBe('http://10.0.0.1')
+    expect(missing).toEqual(['f:1: server: sites do not tell ports, and the server of line 2 has the same name'])
+  })
+})
+
+describe('what nginx keeps closed stays closed', () => {
+  const closed = { respond: { status: 403 } }
+  test.each([
+    ['auth_basic Staff;', closed],
+    ['auth_request /auth;', closed],
+    ['deny all;', closed],
+    ['allow 10.0.0.1; satisfy any; auth_basic off;', closed],
+    ['allow unix:; deny all;', closed],
+    ['allow 10.0.0.1; deny 10.0.0.0/8; deny all;', closed],
+    ['internal;', { respond: { status: 404 } }],
+  ])('%s', (directives, wanted) => {
+    const { value } = convert(`server { server_name a.test; location / { proxy_pass http://10.0.0.1; }
+      location /adm { ${directives} proxy_pass http://10.0.0.1; } }`)
+    expect(value.routes).toEqual([{ path: '/adm**', ...wanted }])
+  })
+
+  test('a password for the whole server, but for one place', () => {
+    const { value } = convert(`server { auth_basic Staff; location / { proxy_pass http://10.0.0.1; }
+      location /pub { auth_basic off; proxy_pass http://10.0.0.1; } }`)
+    expect(value.routes).toEqual([{ path: '/pub**', upstream: 'http://10.0.0.1' }, closed])
+  })
+
+  test('files, and places that nothing is said of', () => {
+    const { value, missing } = convert(`server { root /srv; location /a { proxy_pass http://10.0.0.1; }
+      location /files { alias /srv/files; } }`)
+    expect(value.routes).toEqual([
+      { path: '/files**', respond: { status: 404 } },
+      { path: '/a**', upstream: 'http://10.0.0.1' },
+      { respond: { status: 404 } },
+    ])
+    expect(missing).toEqual(['f:2: location: prexy serves no files; answered 404 until the route has an upstream'])
+  })
+})
+
+describe('what is told', () => {
+  const MISSING: readonly (readonly [directives: string, reason: string])[] = [
+    ['proxy_cache zone;', 'proxy_cache: prexy has no cache'],
+    ['limit_rate 5k;', 'limit_rate: prexy does not slow responses down'],
+    ['some_module on;', 'some_module: prexy has nothing for it'],
+    ['proxy_set_header X-Ssl $ssl_protocol;', 'proxy_set_header: prexy has no variable for $ssl_protocol'],
+    ["sub_filter a '$nonce';", 'sub_filter: prexy has no variable for $nonce'],
+    ["sub_filter '$host' a;", 'sub_filter: the text to look for has a variable, and texts of rules have none'],
+    ['rewrite ^/a/(.*)$ /b/$1 break;', 'rewrite: the path goes up as it came'],
+    ['if ($http_x) { return 403; }', 'if: routes have method, header and path for conditions'],
+  ]
+  test.each(MISSING)('%s', (directives, reason) => {
+    const { missing } = convert(`server { location / {\n${directives}\nproxy_pass http://10.0.0.1; } }`)
+    expect(missing).toEqual([`f:2: ${reason}`])
+  })
+
+  test('subs_filter rules that nginx applies to one another', () => {
+    const { differs } = convert(`server { location / { proxy_set_header Accept-Encoding ""; proxy_pass http://10.0.0.1;
+subs_filter foo bar;
+subs_filter bar x;
+subs_filter unrelated y;
+} }`)
+    expect(differs).toEqual([
+      'f:3: subs_filter: nginx applies it to what that of line 2 made of the text; prexy replaces nothing twice',
+    ])
+  })
+
+  test('compressed responses, where they are not asked not to be', () => {
+    const { differs } = convert('server { location / { sub_filter a b; proxy_pass http://10.0.0.1; } }')
+    expect(differs).toEqual([
+      'f:1: sub_filter: compressed responses are rewritten, too, which nginx leaves as they are',
+    ])
+  })
+
+  test('what is about the process is not', () => {
+    const { missing, differs } = convert(`user www; worker_processes 4; events { worker_connections 9; }
+      http { sendfile on; map $http_upgrade $connection_upgrade { default upgrade; }
+        server { access_log off; location / { proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade;
+          proxy_set_header Connection $connection_upgrade; proxy_pass http://10.0.0.1; } } }`)
+    expect([missing, differs]).toEqual([[], []])
+  })
+})
+
+test('what most routes say stands at the top, and the others say what they do not have', () => {
+  const { value } = convert(`server { sub_filter a b; proxy_redirect off; proxy_set_header Accept-Encoding "";
+    location / { proxy_pass http://10.0.0.1; } location /x { proxy_pass http://10.0.0.2; }
+    location /y { proxy_pass http://10.0.0.3; sub_filter_types '*'; sub_filter c d; } location /z { proxy_pass http://10.0.0.4; replace_filter q w; } }`)
+  expect(value.rules).toEqual([{ text: 'a', with: 'b', flags: 'i', types: 'text/html', once: true }])
+  const routes = Object(value).routes
+  expect(routes).toHaveLength(3)
+  expect(value.upstream).toBe('http://10.0.0.1')
+  expect(routes.map((route: Record<string, unknown>) => [route.path, 'rules' in route])).toEqual([
+    ['/x**', false],
+    ['/y**', true],
+    ['/z**', true],
+  ])
+})
