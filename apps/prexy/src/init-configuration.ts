@@ -28,7 +28,7 @@ listen: 127.0.0.1:8080
 
 # The site there is. It is asked under its own name.
 upstream: ${target}
-
+${origin.port === '' ? '' : '# With its port, which the rule for its name does not know.\npreserveHost: false\n'}
 rules:
   # The host name, in links, scripts, JSON and header fields: Location, Set-Cookie, Content-Security-Policy and others.
   # What clients send goes the other way: Host, Origin, Referer. subdomains: keep makes static.${origin.hostname} to
