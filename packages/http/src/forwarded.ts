@@ -158,6 +158,20 @@ function clientOf(chain: string | undefined, trustedRanges: readonly AddressRang
   return client
 }
 
+/**
+ * The address of the one who asked: the peer's own, or what trusted proxies say in X-Forwarded-For. Undefined when it is
+ * not known.
+ */
+export function clientAddress(
+  fields: FieldList,
+  { address, trusted }: ForwardingPeer,
+  trustedRanges: readonly AddressRange[],
+): string | undefined {
+  if (!trusted || address === undefined) return address
+  const chain = toldValue(toldFields(fields), 'x-forwarded-for')
+  return clientOf(chain === undefined ? address : `${chain}, ${address}`, trustedRanges)
+}
+
 /** RFC 7239 §4; what is no token is quoted, and an IPv6 address has brackets (§6). */
 function forwardedElement({ address, scheme }: ForwardingPeer, authority: string | undefined): string {
   const node = address === undefined ? 'unknown' : address.includes(':') ? `[${address}]` : address

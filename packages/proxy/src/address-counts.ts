@@ -42,12 +42,16 @@ export class AddressCounts {
 
   #clientOf(address: string): string | undefined {
     const octets = parseIpAddress(address)
-    if (octets === undefined) return address
-    if (isInRanges(octets, this.#trustedRanges)) return undefined
-    return address.includes(':') && !address.includes('.')
-      ? Buffer.from(octets.subarray(0, IPV6_CLIENT_OCTETS)).toString('hex')
-      : Buffer.from(octets).toString('hex')
+    return octets !== undefined && isInRanges(octets, this.#trustedRanges) ? undefined : addressKey(address)
   }
+}
+
+/** What a client is counted by: an IPv4 address, or a /64 of IPv6. */
+export function addressKey(address: string): string {
+  const octets = parseIpAddress(address)
+  if (octets === undefined) return address
+  const isIpv6 = address.includes(':') && !address.includes('.')
+  return Buffer.from(isIpv6 ? octets.subarray(0, IPV6_CLIENT_OCTETS) : octets).toString('hex')
 }
 
 function uncounted(): void {}

@@ -20,7 +20,7 @@ import {
   singleValue,
   removeField,
 } from '@prexy/http/fields'
-import { setForwardedFields, setRequestId } from '@prexy/http/forwarded'
+import { clientAddress, setForwardedFields, setRequestId } from '@prexy/http/forwarded'
 import { decide, type GateDecision } from '@prexy/http/gate'
 import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prexy/http/request-body'
@@ -34,6 +34,7 @@ import { type ResourceVersion, resourceVersion } from './applicability-memory.ts
 import { httpsLocation, isMisdirected } from './entrance.ts'
 import type { ExchangeClient, OutputFraming } from './exchange-client.ts'
 import { applyHeaderRules } from './header-rules.ts'
+import { errorPage } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat, wantsTrailers } from './request-edits.ts'
@@ -179,6 +180,45 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       return this.#reply({ status: 204, text: '', fields: ['Allow', SERVED_METHODS] }, 'answered')
     }
     if (hasPassedThrough(request.fields, runtime.life.pseudonym)) return this.#answer(new ProxyError('E_LOOP'))
+    const refusal = this.#refusal(entry)
+    if (refusal instanceof Promise) this.#awaitVerdict(refusal, entry)
+    else this.#serveUnless(refusal, entry)
+  }
+
+  /** Why the client gets nothing of the route; undefined if it may. */
+  #refusal({ access, maintenance }: RouteEntry): ProxyError | undefined | Promise<ProxyError | undefined> {
+    if (access === undefined && maintenance === undefined) return undefined
+    const { fields } = this.request
+    const address = clientAddress(fields, this.#client.peer, this.#runtime.trustedRanges)
+    const closed = maintenance?.refusal(address)
+    return closed ?? access?.judge(address, fields, performance.now())
+  }
+
+  /** Meanwhile nothing of the request's body is read. */
+  #awaitVerdict(pending: Promise<ProxyError | undefined>, entry: RouteEntry): void {
+    this.#waiting = true
+    this.#client.onUpstreamWait()
+    const go = (refusal: ProxyError | undefined): void => {
+      if (this.#done || this.#lastOutcome !== undefined) return
+      this.#waiting = false
+      this.#serveUnless(refusal, entry)
+      this.#client.resumeRequest()
+    }
+    pending.then(go, (error: unknown) => {
+      const cause = error instanceof Error ? error : new Error(String(error))
+      this.#runtime.onError(cause)
+      go(new ProxyError('E_INTERNAL', { cause }))
+    })
+  }
+
+  #serveUnless(refusal: ProxyError | undefined, entry: RouteEntry): void {
+    if (refusal === undefined) this.#serve(entry)
+    else this.#answer(refusal)
+  }
+
+  #serve(entry: RouteEntry): void {
+    const { request } = this
+    const runtime = this.#runtime
     if (entry.answer !== undefined) {
       const answer = answerFor(entry.answer, request)
       if (answer !== undefined) return this.#reply(answer, 'answered')
@@ -195,6 +235,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#forRequest = rulesForRequest(route.gate.conditions, request)
     const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
+    // Credentials for us are no matter of the upstream's.
+    if (entry.access?.takesPasswords === true) removeField(forwarded.fields, 'authorization')
     const { pool } = route
     if (request.upgrade !== undefined) {
       this.#upgrade = askedUpgrade(request)
@@ -496,6 +538,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const isUnlinked = route.integrity === 'drop' && dropLinkIntegrity(fields, this.#rewrittenUrls(route))
     const mapped = this.#mapResponse(fields)
     this.#responseEdits = isUnlinked && !mapped.includes('link') ? [...mapped, 'link'] : mapped
+    const robots = this.#entry?.robots
+    if (robots !== undefined) {
+      removeField(fields, 'x-robots-tag')
+      fields.push('X-Robots-Tag', robots)
+    }
     if (route.responseHeaders !== undefined) {
       const changed = applyHeaderRules(route.responseHeaders, fields, { request, response: head })
       this.#responseEdits = [...new Set([...this.#responseEdits, ...changed])]
@@ -785,8 +832,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   #answer(error: ProxyError): void {
+    const { status, fields } = error
     this.#detail = error.detail
-    this.#reply({ status: error.status, text: error.message, fields: [] }, PROXY_ERROR_CODES[error.code].outcome)
+    const pages = this.#entry === undefined ? this.#runtime.errorPages : this.#entry.errorPages
+    const page = error.page ?? errorPage(pages, status, this.id)
+    const body = page?.body
+    const ofPage = page === undefined ? fields : [...fields, 'Content-Type', page.type, 'Cache-Control', 'no-store']
+    this.#reply({ status, text: error.message, fields: ofPage, body }, PROXY_ERROR_CODES[error.code].outcome)
   }
 
   /** Ends the exchange with an answer of our own, or without one where none is possible. */
@@ -798,8 +850,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (this.#runtime.life.draining || this.#client.lastRequest || this.request.minorVersion === 0)
       this.#keepAlive = false
     this.#status = answer.status
+    const robots = this.#entry?.robots
     this.#answeredBytes = this.#client.answer({
       ...answer,
+      fields: robots === undefined ? answer.fields : [...answer.fields, 'X-Robots-Tag', robots],
       exchangeId: this.id,
       close: !this.#keepAlive,
       head: this.request.method === 'HEAD',

@@ -10,8 +10,10 @@ import type { CertificateStore } from '@prexy/net/certificates'
 import type { TlsVersion } from '@prexy/net/listener'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
+import type { Access } from './access.ts'
 import type { DeferredRuleSet } from './compiled-sets.ts'
 import type { HeaderRules } from './header-rules.ts'
+import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import type { RouteAnswer } from './route-answer.ts'
 import type { BalancePolicy } from './upstream-balance.ts'
@@ -25,6 +27,8 @@ export interface ProxyConfig {
   readonly sites?: readonly SiteConfig[]
   /** Of requests that belong to no site. The first route that fits takes the request; without one the answer is 421. */
   readonly routes: readonly RouteConfig[]
+  /** For requests that no route takes. */
+  readonly errorPages?: ErrorPages
   readonly timeouts?: Partial<ProxyTimeouts>
   readonly limits?: Partial<ProxyLimits>
   /**
@@ -120,6 +124,14 @@ export interface RouteConfig {
    * `warn` (the default) tells of them in the event, `drop` takes away those of this site's own files.
    */
   readonly integrity?: 'warn' | 'drop'
+  /** Absent: everybody may ask. Routes that share an object share its counts. */
+  readonly access?: Access
+  /** Absent: the route is open. */
+  readonly maintenance?: Maintenance
+  /** What clients see of errors that the proxy answers itself. */
+  readonly errorPages?: ErrorPages
+  /** Value of X-Robots-Tag in every response, in place of the upstream's. */
+  readonly robots?: string
 }
 
 /** Where one server of an upstream is reached. */
@@ -298,6 +310,11 @@ export interface ProxyLimits {
   readonly maxHttp2WindowBytes: number
   /** Compiled sets out of those that are compiled when they are needed; the least recently used is forgotten. Default 256. */
   readonly maxCompiledRuleSets: number
+  /**
+   * Clients of which it is counted how often they ask, for each limit of rates; the one that asked least recently is
+   * forgotten. Default 65,536, of some 100 bytes each.
+   */
+  readonly maxRateLimitedClients: number
 }
 
 export const DEFAULT_LIMITS: ProxyLimits = {
@@ -316,6 +333,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxHttp2ControlFramesPerMinute: 1_000,
   maxHttp2WindowBytes: 1_048_576,
   maxCompiledRuleSets: 256,
+  maxRateLimitedClients: 65_536,
 }
 
 export const DEFAULT_REQUEST_ID_FIELD = 'X-Request-Id'

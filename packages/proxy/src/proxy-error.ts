@@ -1,9 +1,15 @@
 import type { ExchangeOutcome } from '@prexy/events/exchange'
+import type { FieldList } from '@prexy/http/fields'
+import type { Page } from './page.ts'
 
 export type ProxyErrorCode =
   | 'E_REQUEST_INVALID'
   | 'E_NO_ROUTE'
   | 'E_NO_PATH'
+  | 'E_FORBIDDEN'
+  | 'E_UNAUTHORIZED'
+  | 'E_RATE_LIMITED'
+  | 'E_MAINTENANCE'
   | 'E_LOOP'
   | 'E_PRECONDITION'
   | 'E_CLIENT_TIMEOUT'
@@ -32,6 +38,10 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
   E_REQUEST_INVALID: { outcome: 'answered', status: 400, retry: 'never', text: 'The request is malformed.' },
   E_NO_ROUTE: { outcome: 'answered', status: 421, retry: 'never', text: 'This host is not served here.' },
   E_NO_PATH: { outcome: 'answered', status: 404, retry: 'never', text: 'There is nothing at this address.' },
+  E_FORBIDDEN: { outcome: 'answered', status: 403, retry: 'never', text: 'This address may not ask here.' },
+  E_UNAUTHORIZED: { outcome: 'answered', status: 401, retry: 'never', text: 'A name and a password are needed.' },
+  E_RATE_LIMITED: { outcome: 'answered', status: 429, retry: 'never', text: 'Too many requests; come again later.' },
+  E_MAINTENANCE: { outcome: 'answered', status: 503, retry: 'never', text: 'This site is closed for a while.' },
   E_LOOP: { outcome: 'answered', status: 508, retry: 'never', text: 'The request came back to this proxy.' },
   E_PRECONDITION: { outcome: 'answered', status: 412, retry: 'never', text: 'The entity tag is not a current one.' },
   E_CLIENT_TIMEOUT: { outcome: 'client-timeout', status: 408, retry: 'never', text: 'The request took too long.' },
@@ -119,13 +129,21 @@ export interface ProxyErrorInit {
   readonly cause?: Error | undefined
   /** Overrides the code's status: a refused request has the one of its fault. */
   readonly status?: number
+  /** More fields of the answer. */
+  readonly fields?: FieldList
+  /** A page of its own, before those for the status. */
+  readonly page?: Page | undefined
 }
+
+const NO_FIELDS: FieldList = []
 
 /** The error of this package; what its code means stands in {@link PROXY_ERROR_CODES}. */
 export class ProxyError extends Error {
   readonly code: ProxyErrorCode
   readonly status: number
   readonly detail: string | undefined
+  readonly fields: FieldList
+  readonly page: Page | undefined
 
   constructor(code: ProxyErrorCode, init: ProxyErrorInit = {}) {
     super(PROXY_ERROR_CODES[code].text, init.cause === undefined ? undefined : { cause: init.cause })
@@ -133,5 +151,7 @@ export class ProxyError extends Error {
     this.code = code
     this.status = init.status ?? PROXY_ERROR_CODES[code].status
     this.detail = init.detail ?? init.cause?.message
+    this.fields = init.fields ?? NO_FIELDS
+    this.page = init.page
   }
 }

@@ -10,8 +10,10 @@ import {
 } from '@prexy/http/conditions'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Rule } from '@prexy/rewrite/rules'
+import type { Access } from './access.ts'
 import { CompiledSets, type DeferredRuleSet } from './compiled-sets.ts'
 import { HostTable } from './host-table.ts'
+import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { RouteConfig, SiteConfig } from './proxy-config.ts'
 import { ProxyError } from './proxy-error.ts'
 import { makeRoute, type Route } from './route.ts'
@@ -84,6 +86,11 @@ export class RouteEntry {
   readonly name: string
   /** Undefined: the request is forwarded. */
   readonly answer: RouteAnswer | undefined
+  /** What is said before the route does anything. */
+  readonly access: Access | undefined
+  readonly maintenance: Maintenance | undefined
+  readonly errorPages: ErrorPages | undefined
+  readonly robots: string | undefined
   readonly #config: RouteConfig
   readonly #group: GroupParts
   readonly #hosts: readonly string[] | undefined
@@ -98,6 +105,10 @@ export class RouteEntry {
   constructor(config: RouteConfig, group: GroupParts, byHost: boolean) {
     this.name = config.name
     this.answer = config.answer
+    this.access = config.access
+    this.maintenance = config.maintenance
+    this.errorPages = config.errorPages
+    this.robots = config.robots
     this.#config = config
     this.#group = group
     this.#hosts = byHost && config.hosts !== undefined ? hostPatterns(config.hosts) : undefined

@@ -5,6 +5,7 @@ import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { TimerWheel } from '@prexy/net/timer-wheel'
 import { HttpDate } from './answer.ts'
+import type { ErrorPages } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import {
   DEFAULT_FORWARDED,
@@ -51,6 +52,8 @@ export interface RuntimeSource {
 export interface ProxyRuntime {
   readonly life: ProxyLife
   readonly routes: RouteTable
+  /** For requests that no route takes. */
+  readonly errorPages: ErrorPages | undefined
   /** Of all routes. */
   readonly pools: readonly UpstreamPool[]
   readonly timeouts: ProxyTimeouts
@@ -126,6 +129,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
   return {
     life,
     routes,
+    errorPages: config.errorPages,
     pools: [...pools.values()],
     timeouts,
     limits,
