@@ -6,6 +6,7 @@ import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/p
 import { DEFAULT_LIMITS } from '@prexy/proxy/proxy-config'
 import { type CompiledLists, compileLists } from './config-compile.ts'
 import { FILE_SYSTEM, newestChangeMs } from './config-files.ts'
+import { certificateProblems } from './config-tls.ts'
 
 export interface ConfigurationLoad {
   /** Undefined when there is an error among the problems. */
@@ -35,7 +36,8 @@ export function loadConfiguration(
   const loaded = loadConfig(path, files, environment)
   const maxSets = loaded.value?.limits.maxCompiledRuleSets ?? DEFAULT_LIMITS.maxCompiledRuleSets
   const { compiled, problems } = compileLists(loaded, purpose === 'check' ? 'check' : maxSets)
-  const all = withoutEchoes([...loaded.problems, ...problems])
+  const certificates = certificateProblems(loaded.value?.listen ?? [], Date.now())
+  const all = withoutEchoes([...loaded.problems, ...problems, ...certificates])
   const failed = all.some((problem) => problem.severity === 'error')
   const { watched } = loaded
   return {

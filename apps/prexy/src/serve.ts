@@ -11,6 +11,7 @@ import { type AccessLog, createAccessLog } from './access-log.ts'
 import type { CompiledLists } from './config-compile.ts'
 import { loadConfiguration } from './config-load.ts'
 import { proxyRoutes } from './config-proxy.ts'
+import { listenOf } from './config-tls.ts'
 import { startRecording } from './record-setup.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import type { LogFormat } from './program.ts'
@@ -85,7 +86,10 @@ async function runServer(config: Config, compiled: CompiledLists, changedMs: num
     await recording?.stop()
     throw listenError(error)
   }
-  for (const { address, port } of server.addresses) say(`listening on ${style.cyan(addressUrl(address, port))}`)
+  for (const [index, { address, port }] of server.addresses.entries()) {
+    const scheme = config.listen.at(index)?.tls === undefined ? 'http' : 'https'
+    say(`listening on ${style.cyan(addressUrl(scheme, address, port))}`)
+  }
   for (const line of describeRoutes(config, compiled)) say(style.dim(line))
   const signal = await stopSignal()
   const deadlineMs = config.timeouts.drainMs ?? DEFAULT_DRAIN_MS
@@ -113,10 +117,10 @@ function stopSignal(): Promise<keyof typeof SIGNAL_NUMBERS> {
 }
 
 /** An address that can be opened in a browser on this machine. */
-function addressUrl(host: string, port: number): string {
+function addressUrl(scheme: 'http' | 'https', host: string, port: number): string {
   const open = host === '::' || host === '0.0.0.0' ? '127.0.0.1' : host.includes(':') ? `[${host}]` : host
   const everywhere = host === '::' || host === '0.0.0.0' ? ' (every address of this machine)' : ''
-  return `http://${open}:${port}/${everywhere}`
+  return `${scheme}://${open}:${port}/${everywhere}`
 }
 
 /** Sites and routes that are told of at the start; of more, their number. */
@@ -154,7 +158,7 @@ export async function startServer(
   recorder?: ExchangeRecorder,
 ): Promise<RunningProxy> {
   return await startProxy({
-    listen: config.listen.map(({ host, port }) => ({ host: host ?? everyAddress(), port })),
+    listen: config.listen.map((address) => ({ ...listenOf(address), host: address.host ?? everyAddress() })),
     ...proxyRoutes(config, compiled, rulesChangedMs),
     timeouts: config.timeouts,
     limits: config.limits,

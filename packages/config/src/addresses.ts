@@ -1,8 +1,13 @@
 /** Addresses as files write them, once the schema has let them through. */
 import type { ListenAddress } from './config.ts'
 
+/** What stands for the address in an entry of `listen`. */
+export function addressOf(entry: RawConfig['listen'] & (string | number | RawListen)): string | number {
+  return typeof entry === 'object' ? entry.address : entry
+}
+
 /** `8080`, `:8080`, `127.0.0.1:8080` or `[::1]:8080`. */
-export function listenAddressOf(address: string | number): ListenAddress {
+export function listenAddressOf(address: string | number): Pick<ListenAddress, 'host' | 'port'> {
   if (typeof address === 'number') return { host: undefined, port: address }
   const colon = address.lastIndexOf(':')
   const host = address.slice(0, colon).replace(/^\[|\]$/g, '')

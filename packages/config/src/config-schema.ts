@@ -4,6 +4,7 @@
  */
 import { z } from 'zod'
 import { headersSchema, type RawHeaders } from './header-schema.ts'
+import { listenSchema, type RawListen } from './listen-schema.ts'
 import { addressRange } from './access-schema.ts'
 import { type RawRedirect, type RawRespond, redirectSchema, respondSchema } from './action-schema.ts'
 import {
@@ -77,6 +78,7 @@ export type TimeoutName =
   | 'clientHeadersMs'
   | 'clientBodyMs'
   | 'clientIdleMs'
+  | 'clientHandshakeMs'
   | 'clientWriteMs'
   | 'upstreamQueueMs'
   | 'upstreamConnectMs'
@@ -113,6 +115,10 @@ export interface Limits {
   readonly maxDecodedBytes?: number
   readonly maxRequestBufferBytes?: number
   readonly maxRememberedResources?: number
+  readonly maxHttp2Streams?: number
+  readonly maxHttp2ResetsPerMinute?: number
+  readonly maxHttp2ControlFramesPerMinute?: number
+  readonly maxHttp2WindowBytes?: number
   readonly maxCompiledRuleSets?: number
   readonly request?: RequestLimits
   readonly response?: ResponseLimits
@@ -120,7 +126,7 @@ export interface Limits {
 
 /** The file as it stands. What it does not say is left to those who know a default. */
 export interface RawConfig extends RawServing {
-  readonly listen: OneOrMore<number | string>
+  readonly listen: OneOrMore<number | string | RawListen>
   readonly include?: OneOrMore<string>
   readonly upstream?: string | RawUpstream
   readonly upstreams: Readonly<Record<string, string | RawUpstream>>
@@ -137,16 +143,6 @@ export interface RawConfig extends RawServing {
   readonly record?: RawRecord
   readonly log: 'text' | 'json' | 'off'
 }
-
-const listenAddress = z.union([
-  z.int().min(0).max(65_535),
-  z
-    .string()
-    .regex(
-      /^(\[[0-9A-Fa-f:.]+\]|[^\s:/[\]]*):\d{1,5}$/,
-      'is no address; write it like 8080, 127.0.0.1:8080 or [::1]:8080',
-    ),
-])
 
 /** Fields that mean something to HTTP itself, or are made by us anyway. */
 const TAKEN_FIELDS =
@@ -370,6 +366,9 @@ const timeoutsSchema: z.ZodType<Timeouts> = z
       .exactOptional()
       .describe('How long a request body may stand still; then the request is answered 408.'),
     clientIdleMs: milliseconds.exactOptional().describe('How long a client connection is kept between requests.'),
+    clientHandshakeMs: milliseconds
+      .exactOptional()
+      .describe('How long the TLS handshake of a client may take; then its connection is closed.'),
     clientWriteMs: milliseconds
       .exactOptional()
       .describe('How long a client may take nothing of a response; then its connection is reset.'),
@@ -449,6 +448,33 @@ const limitsSchema: z.ZodType<Limits> = z
     maxDecodedBytes: bytes
       .exactOptional()
       .describe('Bytes that one compressed response may unpack to; beyond it the response is broken off.'),
+    maxHttp2Streams: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .exactOptional()
+      .describe('Requests that one HTTP/2 connection may have under way; more are refused, to be sent again.'),
+    maxHttp2ResetsPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .exactOptional()
+      .describe(
+        'Requests that the client of one HTTP/2 connection may give up in a minute before their response ended; then the ' +
+          'connection is closed.',
+      ),
+    maxHttp2ControlFramesPerMinute: z
+      .int()
+      .min(1)
+      .max(1_000_000)
+      .exactOptional()
+      .describe('PING and SETTINGS frames of one HTTP/2 connection in a minute; beyond it the connection is closed.'),
+    maxHttp2WindowBytes: z
+      .int()
+      .min(65_535)
+      .max(1_073_741_824)
+      .exactOptional()
+      .describe('Bytes of request bodies that one HTTP/2 connection may send ahead of what upstreams take.'),
     maxRememberedResources: z
       .int()
       .min(0)
@@ -512,11 +538,11 @@ const limitsSchema: z.ZodType<Limits> = z
 
 export const configSchema: z.ZodType<RawConfig> = z
   .strictObject({
-    listen: oneOrMore(listenAddress)
+    listen: oneOrMore(listenSchema)
       .default('127.0.0.1:8080')
       .describe(
-        'Where prexy listens: a port (on every address of the machine), `host:port`, or a list of them. Port 0 takes ' +
-          'a free one.',
+        'Where prexy listens: a port (on every address of the machine), `host:port`, a mapping that says what is spoken ' +
+          'there, or a list of them. Port 0 takes a free one.',
       ),
     include: oneOrMore(z.string().min(1).max(4096))
       .exactOptional()

@@ -1,6 +1,7 @@
 /** What a configuration says, as plain data. */
 import type { RawConfig, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
 import type { HeaderList } from './header-list.ts'
+import type { RawListenTls } from './listen-schema.ts'
 import type { RawRecord } from './record-schema.ts'
 import type { RawDomainRule, RawHeaderConditions, RawInsertRule, RawRegexRule, RawTextRule } from './rule-schema.ts'
 import type { Place } from './yaml-source.ts'
@@ -35,6 +36,23 @@ export interface RuleList {
 export interface ListenAddress {
   readonly host: string | undefined
   readonly port: number
+  /** Absent: cleartext. */
+  readonly tls?: ListenTls
+  readonly http2?: boolean
+  readonly redirectPort?: number
+}
+
+export interface ListenTls extends Omit<RawListenTls, 'certificates'> {
+  /** At least one, whose files could be read. */
+  readonly certificates: readonly CertificateFiles[]
+}
+
+/** What two files hold, PEM for short, and the entry that names them. */
+export interface CertificateFiles {
+  readonly cert: string
+  readonly key: string
+  /** Of a mapping with `certFile` and `keyFile`. */
+  readonly place: Place
 }
 
 /** `to` is a template with variables of the request, as header rules have them. */

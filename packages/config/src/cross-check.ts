@@ -1,5 +1,5 @@
 /** What no single field shows. */
-import { listenAddressOf } from './addresses.ts'
+import { addressOf, listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
 import { MIN_HELD_BYTES, type RawRoute, type RewriteOptions } from './config-schema.ts'
 import { placeText } from './documents.ts'
@@ -136,7 +136,7 @@ function checkListen({ top }: Assembly, file: Level, report: Report): void {
   const seen = new Set<string>()
   for (const [index, address] of listOf(top.listen).entries()) {
     const place = Array.isArray(top.listen) ? within(file.placeOf('listen'), index) : file.placeOf('listen')
-    const { host, port } = listenAddressOf(address)
+    const { host, port } = listenAddressOf(addressOf(address))
     const key = `${host ?? ''}:${port}`
     if (port > 65_535) report('error', place, `there is no port ${port}`, 'the highest is 65535')
     else if (port !== 0 && seen.has(key)) report('error', place, 'stands twice', 'keep one of the two')

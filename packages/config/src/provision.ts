@@ -1,11 +1,22 @@
 /** From what the files say to what a proxy is given: levels merged, rule sets put in, secrets read. */
-import { listenAddressOf } from './addresses.ts'
+import { addressOf, listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
 import type { RawPage } from './action-schema.ts'
-import type { Config, ConfigRule, RecordSettings, RouteAction, RouteConfig, RuleList, SiteConfig } from './config.ts'
+import type {
+  CertificateFiles,
+  Config,
+  ConfigRule,
+  ListenAddress,
+  RecordSettings,
+  RouteAction,
+  RouteConfig,
+  RuleList,
+  SiteConfig,
+} from './config.ts'
 import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.ts'
 import { besideFile, type ConfigFiles } from './files.ts'
 import { type HeaderList, headerListsOf } from './header-list.ts'
+import type { RawListenTls } from './listen-schema.ts'
 import { nearMiss } from './near-miss.ts'
 import { type ConfigProblem, formatPath } from './problem.ts'
 import type { RawRecord } from './record-schema.ts'
@@ -100,7 +111,7 @@ class Provisioner {
       ownRoutes.push({ ...routeBase, ...routeOf(file, file.action), name: this.#claim('default') })
     const siteNames = new Set<string>()
     return {
-      listen: listOf(top.listen).map(listenAddressOf),
+      listen: this.#listen(top.listen, fileLevel(this.#assembly)),
       sites: sites.map((site) => this.#site(site, file, siteNames)),
       routes: ownRoutes,
       fileRules: file.ruleList,
@@ -231,6 +242,37 @@ class Provisioner {
       return undefined
     }
     return upstreamOf(upstream, read, name)
+  }
+
+  #listen(listen: Assembly['top']['listen'], file: Level): ListenAddress[] {
+    return listOf(listen).map((entry, index) => {
+      const address = listenAddressOf(addressOf(entry))
+      if (typeof entry !== 'object') return address
+      const { tls, http2, redirectPort } = entry
+      const { source, path } = file.placeOf('listen')
+      const place = { source, path: Array.isArray(listen) ? [...path, index, 'tls'] : [...path, 'tls'] }
+      return {
+        ...address,
+        ...(tls === undefined ? {} : { tls: { ...tls, certificates: this.#certificates(tls, place) } }),
+        ...(http2 === undefined ? {} : { http2 }),
+        ...(redirectPort === undefined ? {} : { redirectPort }),
+      }
+    })
+  }
+
+  #certificates({ certificates }: RawListenTls, { source, path }: Place): CertificateFiles[] {
+    return certificates.flatMap((files, index) => {
+      const place = { source, path: [...path, 'certificates', index] }
+      const [cert, key] = (['certFile', 'keyFile'] as const).map((field) => {
+        const found = besideFile(source.file, files[field])
+        this.watched.add(found)
+        const content = this.#files.read(found)
+        if ('bytes' in content) return new TextDecoder().decode(content.bytes)
+        this.#report({ source, path: [...place.path, field] }, `${found}: ${content.reason}`, undefined)
+        return undefined
+      })
+      return cert === undefined || key === undefined ? [] : [{ cert, key, place }]
+    })
   }
 
   /** The octets of a page; its type if it has any. */

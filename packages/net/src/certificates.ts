@@ -65,6 +65,16 @@ export function readCertificate(cert: string, key: string): Certificate {
   }
 }
 
+/** Why OpenSSL does not take a list of ciphers. */
+export function cipherFault(ciphers: string): string | undefined {
+  try {
+    createSecureContext({ ciphers })
+    return undefined
+  } catch (error) {
+    return `is no list of ciphers that is known: ${messageOf(error)}`
+  }
+}
+
 function readLeaf(cert: string): X509Certificate {
   // Every certificate of the chain is read, so that a broken one behind the first is told of here.
   const blocks = cert.match(/-----BEGIN (?:TRUSTED )?CERTIFICATE-----[^-]+-----END (?:TRUSTED )?CERTIFICATE-----/g)

@@ -1,0 +1,91 @@
+/** Where clients come in: addresses, and what is spoken there. */
+import { z } from 'zod'
+
+export interface RawCertificate {
+  readonly certFile: string
+  readonly keyFile: string
+}
+
+export interface RawListenTls {
+  readonly certificates: readonly RawCertificate[]
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3'
+  readonly ciphers?: string
+}
+
+export interface RawListen {
+  readonly address: number | string
+  readonly tls?: RawListenTls
+  readonly http2?: boolean
+  readonly redirectPort?: number
+}
+
+const listenAddress = z.union([
+  z.int().min(0).max(65_535),
+  z
+    .string()
+    .regex(
+      /^(\[[0-9A-Fa-f:.]+\]|[^\s:/[\]]*):\d{1,5}$/,
+      'is no address; write it like 8080, 127.0.0.1:8080 or [::1]:8080',
+    ),
+])
+
+const fileName = z.string().min(1).max(4_096)
+
+const certificateSchema: z.ZodType<RawCertificate> = z
+  .strictObject({
+    certFile: fileName.describe(
+      'A PEM file with the certificate, and behind it those between it and its authority. Relative to this file.',
+    ),
+    keyFile: fileName.describe('A PEM file with its key, without a password, readable to prexy only.'),
+  })
+  .describe('A certificate and its key.')
+
+const tlsSchema: z.ZodType<RawListenTls> = z
+  .strictObject({
+    certificates: z
+      .array(certificateSchema)
+      .min(1)
+      .max(10_000)
+      .readonly()
+      .describe(
+        'Each is shown to clients that ask for one of its names, exact or by wildcard; the first also to those that ' +
+          'ask for none, or for one that no certificate is for.',
+      ),
+    minVersion: z
+      .enum(['TLSv1.2', 'TLSv1.3'])
+      .exactOptional()
+      .describe('The oldest version of TLS that is spoken. Without it: `TLSv1.2`.'),
+    ciphers: z
+      .string()
+      .min(1)
+      .max(4_096)
+      .exactOptional()
+      .describe(
+        'Cipher suites in the format of OpenSSL. Without it: those of TLS 1.3, and those of TLS 1.2 with forward secrecy ' +
+          'and authenticated encryption.',
+      ),
+  })
+  .describe('Speaks TLS. Without it: cleartext.')
+
+/** One entry of `listen`. */
+export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
+  listenAddress,
+  z
+    .strictObject({
+      address: listenAddress.describe(
+        'A port, on every address of the machine, or `host:port`. Port 0 takes a free one.',
+      ),
+      tls: tlsSchema.exactOptional(),
+      http2: z
+        .boolean()
+        .exactOptional()
+        .describe('`false` speaks HTTP/1.1 only. Without it: clients may choose HTTP/2, over TLS and in cleartext.'),
+      redirectPort: z
+        .int()
+        .min(1)
+        .max(65_535)
+        .exactOptional()
+        .describe('Answers every request with a redirect (308) to the same host by https on this port, mostly 443.'),
+    })
+    .describe('An address and what is spoken there.'),
+])
