@@ -1,0 +1,287 @@
+/**
+ * The admin listener: the API, the inspector's files, and live events. Apart from the data path on purpose: it has its own
+ * address (loopback by default), its own limits, and the runtime's HTTP server, whose cost does not matter here.
+ */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Duplex } from 'node:stream'
+import { WebSocketServer } from 'ws'
+import { Access, type AccessRequest, type AccessVerdict } from './access.ts'
+import { type ApiAnswer, fault, findOperation, json } from './api.ts'
+import type { AdminHost } from './host.ts'
+import { parseSubscription, sendLive } from './live-socket.ts'
+
+export interface AdminLimits {
+  /** Connections; more are closed at once. Default 256. */
+  readonly maxConnections: number
+  /** Octets of a request's head. Default 16,384. */
+  readonly maxHeadBytes: number
+  /** Octets of a request's body. Default 4,096: nothing that is sent is larger than a token. */
+  readonly maxBodyBytes: number
+  /** A request that is not there after this is answered 408. Default 10,000. */
+  readonly requestMs: number
+}
+
+export const DEFAULT_ADMIN_LIMITS: AdminLimits = {
+  maxConnections: 256,
+  maxHeadBytes: 16_384,
+  maxBodyBytes: 4_096,
+  requestMs: 10_000,
+}
+
+/** A file of the inspector. */
+export interface Asset {
+  readonly type: string
+  readonly octets: Uint8Array
+  /** Its name holds a hash of what is in it. */
+  readonly isImmutable: boolean
+}
+
+export interface AdminInit {
+  /** Port 0 takes a free one. */
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly token: string
+  /** See `AccessInit`. */
+  readonly hosts?: readonly string[]
+  /** True answers `/metrics` without a token. Default false. */
+  readonly openMetrics?: boolean
+  readonly host: AdminHost
+  /** By path; absent: there is no inspector. */
+  readonly assets?: ReadonlyMap<string, Asset>
+  readonly limits?: Partial<AdminLimits>
+  /** Called with faults of ours. */
+  readonly onError?: (error: Error) => void
+}
+
+export interface AdminServer {
+  readonly address: { readonly host: string; readonly port: number }
+  stop(): Promise<void>
+}
+
+/** Path of the WebSocket with live events. */
+export const LIVE_PATH = '/api/live'
+const SESSION_PATH = '/api/session'
+
+/** Scripts and styles from here only; `wasm-unsafe-eval` compiles the scan kernel, and allows no script. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "connect-src 'self'",
+  "worker-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join('; ')
+
+const HEADERS: Readonly<Record<string, string>> = {
+  'Content-Security-Policy': CONTENT_SECURITY_POLICY,
+  'X-Content-Type-Options': 'nosniff',
+  'Referrer-Policy': 'no-referrer',
+  'Cross-Origin-Opener-Policy': 'same-origin',
+  'Cross-Origin-Resource-Policy': 'same-origin',
+}
+
+/** Opens the listener. Rejects when the address cannot be had. */
+export async function startAdmin(init: AdminInit): Promise<AdminServer> {
+  const limits = { ...DEFAULT_ADMIN_LIMITS, ...init.limits }
+  const access = new Access({ token: init.token, hosts: init.hosts ?? [] })
+  const server = createServer({ maxHeaderSize: limits.maxHeadBytes, requestTimeout: limits.requestMs })
+  server.maxConnections = limits.maxConnections
+  server.headersTimeout = limits.requestMs
+  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.maxBodyBytes, perMessageDeflate: false })
+  const report = (error: unknown): void => {
+    init.onError?.(error instanceof Error ? error : new Error(String(error)))
+  }
+  server.on('request', (request, response) => {
+    answer({ init, limits, access, request, response, port: portOf(server) }).catch((error: unknown) => {
+      report(error)
+      if (response.headersSent) response.destroy()
+      else sendAnswer(request, response, fault(500, 'the admin listener failed; its log says why')).catch(report)
+    })
+  })
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    socket.on('error', () => socket.destroy())
+    const { feed } = init.host
+    const url = urlOf(request)
+    const subscription = parseSubscription(url.searchParams)
+    const sender = accessRequest(request, true)
+    const verdict = refusal(access.checkSender(sender)) ?? refusal(access.checkToken(sender, Date.now()))
+    if (verdict !== undefined) refuseUpgrade(socket, verdict.status, verdict.reason)
+    else if (url.pathname !== LIVE_PATH || feed === undefined)
+      refuseUpgrade(socket, 404, 'there are no live events here')
+    else if (subscription === undefined) refuseUpgrade(socket, 400, 'after= is FEED:NUMBER')
+    else {
+      sockets.handleUpgrade(request, socket, head, (webSocket) => {
+        if (!sendLive(webSocket, feed, subscription)) webSocket.close(1013, 'there are too many viewers')
+      })
+    }
+  })
+  server.listen(init.listen.port, init.listen.host)
+  await once(server, 'listening')
+  return {
+    address: { host: init.listen.host, port: portOf(server) },
+    async stop() {
+      for (const socket of sockets.clients) socket.close(1001, 'the proxy stops')
+      const closed = once(server, 'close')
+      server.close()
+      server.closeAllConnections()
+      for (const socket of sockets.clients) socket.terminate()
+      await closed
+    },
+  }
+}
+
+interface Call {
+  readonly init: AdminInit
+  readonly limits: AdminLimits
+  readonly access: Access
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly port: number
+}
+
+async function answer(call: Call): Promise<void> {
+  const { init, access, request, response } = call
+  const { host } = init
+  const { pathname, searchParams } = urlOf(request)
+  const method = request.method ?? 'GET'
+  const found = findOperation(method, pathname)
+  const open =
+    'operation' in found &&
+    (found.operation.open === true || (found.operation.open === 'metrics' && init.openMetrics === true))
+  const sender = accessRequest(request, false)
+  // Probes and scrapers call by whatever name they have, and learn nothing that a token protects.
+  if (!open) {
+    const refused = refusal(access.checkSender(sender))
+    if (refused !== undefined) return await sendAnswer(request, response, fault(refused.status, refused.reason))
+  }
+  if (pathname === SESSION_PATH) return await answerSession(call, sender)
+  const asset = init.assets?.get(pathname)
+  if (asset !== undefined && (method === 'GET' || method === 'HEAD')) return sendAsset(request, response, asset)
+  if ('allow' in found && found.allow.length === 0) {
+    return await sendAnswer(request, response, fault(404, `there is nothing at ${pathname}`))
+  }
+  if (!open) {
+    const refused = refusal(access.checkToken(sender, Date.now()))
+    if (refused !== undefined) {
+      if (refused.status === 401) response.setHeader('WWW-Authenticate', 'Bearer realm="prexy admin"')
+      return await sendAnswer(request, response, fault(refused.status, refused.reason))
+    }
+  }
+  if ('allow' in found) {
+    response.setHeader('Allow', found.allow.join(', '))
+    return await sendAnswer(request, response, fault(405, `${pathname} does not take ${method}`))
+  }
+  const { operation, name } = found
+  return await sendAnswer(request, response, await operation.handle({ host, name, query: searchParams }))
+}
+
+/** `POST` with the token signs a browser in, `GET` says whether it is, `DELETE` signs it out. */
+async function answerSession({ access, request, response, limits, port }: Call, sender: AccessRequest): Promise<void> {
+  const nowMs = Date.now()
+  if (request.method === 'GET' || request.method === 'HEAD') {
+    return await sendAnswer(
+      request,
+      response,
+      json({ signedIn: refusal(access.checkToken(sender, nowMs)) === undefined }),
+    )
+  }
+  if (request.method === 'DELETE') {
+    response.setHeader('Set-Cookie', access.signOut(sender.cookie, port))
+    return await sendAnswer(request, response, json({ signedIn: false }))
+  }
+  if (request.method !== 'POST') {
+    response.setHeader('Allow', 'GET, POST, DELETE')
+    return await sendAnswer(request, response, fault(405, 'GET, POST and DELETE are for sessions'))
+  }
+  const body = await readBody(request, limits.maxBodyBytes)
+  if (body === undefined)
+    return await sendAnswer(request, response, fault(413, `a body has at most ${limits.maxBodyBytes} octets`))
+  if (!access.isToken(body.trim())) return await sendAnswer(request, response, fault(401, 'this is not the token'))
+  response.setHeader('Set-Cookie', access.signIn(port, nowMs))
+  return await sendAnswer(request, response, json({ signedIn: true }))
+}
+
+async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
+  const chunks: Buffer[] = []
+  let length = 0
+  for await (const chunk of request) {
+    if (!Buffer.isBuffer(chunk)) continue
+    length += chunk.length
+    if (length > maxBytes) return undefined
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}
+
+async function sendAnswer(
+  request: IncomingMessage,
+  response: ServerResponse,
+  { status, type, body }: ApiAnswer,
+): Promise<void> {
+  // What was sent and is not wanted is not waited for.
+  if (request.method !== 'GET' && request.method !== 'HEAD' && !request.complete)
+    response.setHeader('Connection', 'close')
+  response.writeHead(status, { ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-store' })
+  if (request.method === 'HEAD') {
+    response.end()
+    return
+  }
+  if (typeof body === 'string') {
+    response.end(body)
+    return
+  }
+  for await (const chunk of body) {
+    if (response.destroyed) return
+    if (!response.write(chunk)) await Promise.race([once(response, 'drain'), once(response, 'close')])
+  }
+  response.end()
+}
+
+function sendAsset(request: IncomingMessage, response: ServerResponse, { type, octets, isImmutable }: Asset): void {
+  response.writeHead(200, {
+    ...HEADERS,
+    'Content-Type': type,
+    'Content-Length': octets.length,
+    'Cache-Control': isImmutable ? 'public, max-age=31536000, immutable' : 'no-cache',
+  })
+  response.end(request.method === 'HEAD' ? undefined : octets)
+}
+
+function refuseUpgrade(socket: Duplex, status: number, reason: string): void {
+  const body = `${reason}\n`
+  socket.end(
+    `HTTP/1.1 ${status} ${REASONS[status] ?? 'Error'}\r\nConnection: close\r\nContent-Type: text/plain; charset=utf-8\r\n` +
+      `Content-Length: ${body.length}\r\n\r\n${body}`,
+  )
+}
+
+const REASONS: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  401: 'Unauthorized',
+  403: 'Forbidden',
+  404: 'Not Found',
+  421: 'Misdirected Request',
+}
+
+function accessRequest({ method, headers }: IncomingMessage, isAction: boolean): AccessRequest {
+  const { host, origin, authorization, cookie } = headers
+  return { method: method ?? 'GET', host, origin, authorization, cookie, isAction }
+}
+
+function refusal(verdict: AccessVerdict): Extract<AccessVerdict, { kind: 'refused' }> | undefined {
+  return verdict.kind === 'refused' ? verdict : undefined
+}
+
+/** Only path and query of the target are looked at. */
+function urlOf({ url }: IncomingMessage): URL {
+  return URL.canParse(url ?? '/', 'http://admin') ? new URL(url ?? '/', 'http://admin') : new URL('http://admin/-')
+}
+
+function portOf(server: Server): number {
+  const address: AddressInfo | string | null = server.address()
+  return typeof address === 'object' && address !== null ? address.port : 0
+}
