@@ -1,8 +1,9 @@
 /** Addresses as files write them, once the schema has let them through. */
 import type { ListenAddress } from './config.ts'
+import type { RawListen } from './listen-schema.ts'
 
 /** What stands for the address in an entry of `listen`. */
-export function addressOf(entry: RawConfig['listen'] & (string | number | RawListen)): string | number {
+export function addressOf(entry: string | number | RawListen): string | number {
   return typeof entry === 'object' ? entry.address : entry
 }
 
