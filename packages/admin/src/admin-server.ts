@@ -89,7 +89,18 @@ export async function startAdmin(init: AdminInit): Promise<AdminServer> {
   const limits = { ...DEFAULT_ADMIN_LIMITS, ...init.limits }
   const access = new Access({ token: init.token, hosts: init.hosts ?? [] })
   const server = createServer({ maxHeaderSize: limits.maxHeadBytes, requestTimeout: limits.requestMs })
-  server.maxConnections = limits.maxConnections
+  // Counted here: `maxConnections` of the server is not looked at by Bun.
+  let connections = 0
+  server.on('connection', (socket) => {
+    if (connections >= limits.maxConnections) {
+      socket.destroy()
+      return
+    }
+    connections++
+    socket.once('close', () => {
+      connections--
+    })
+  })
   server.headersTimeout = limits.requestMs
   const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.maxBodyBytes, perMessageDeflate: false })
   const report = (error: unknown): void => {

@@ -1,6 +1,6 @@
 import { request as httpRequest } from 'node:http'
 import { mkdtemp, rm } from 'node:fs/promises'
-import { connect } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decode } from '@prexy/msgpack/decode'
@@ -183,10 +183,21 @@ describe('the admin API', () => {
 
   test('closes connections beyond its limit', async () => {
     const { server } = await start({ limits: { maxConnections: 1 } })
-    const first = connect(server.address.port, server.address.host)
-    await new Promise((resolve) => first.once('connect', resolve))
-    const second = connect(server.address.port, server.address.host)
+    const ask = (): Socket => {
+      const socket = connect(server.address.port, server.address.host)
+      socket.on('error', () => socket.destroy())
+      socket.write('GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n')
+      return socket
+    }
+    const first = ask()
+    await new Promise((resolve) => first.once('data', resolve))
+    const second = ask()
+    let received = 0
+    second.on('data', (chunk) => {
+      received += chunk.length
+    })
     await new Promise((resolve) => second.once('close', resolve))
+    expect(received).toBe(0)
     first.destroy()
   })
 })
