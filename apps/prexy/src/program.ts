@@ -4,6 +4,7 @@ import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 import { addConfigCommand } from './config-command.ts'
+import { addCompletionCommand } from './completion-command.ts'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addImportCommand } from './import-command.ts'
 import { addInitCommand } from './init-command.ts'
@@ -46,6 +47,7 @@ export function buildProgram(run: CommandRun): Command {
   addDebugCommands(program)
   addHuntCommands(program, run)
   addDemoCommand(program, run)
+  addCompletionCommand(program)
   addHelpCommand(program)
   program.hook('preSubcommand', (_program, command) => refuseLostOptions(program, command))
   return program
@@ -293,7 +295,17 @@ function addHelpCommand(program: Command): void {
     '[command...]',
     'its words, like debug match',
   )
-  command.action((words: string[]) => {
+  command.option('--man', 'print the man page')
+  addExamples(command, [
+    ['', 'prexy help import nginx'],
+    ['The man page, read or installed:', 'prexy help --man | man -l -'],
+  ])
+  command.action(async (words: string[], flags: { man?: boolean }) => {
+    if (flags.man === true) {
+      const [{ manPage }, { outlineOf }] = await Promise.all([import('./man-page.ts'), import('./command-outline.ts')])
+      process.stdout.write(manPage(outlineOf(program), VERSION))
+      return
+    }
     let target = program
     for (const [index, word] of words.entries()) {
       const child = target.commands.find((one) => one.name() === word)

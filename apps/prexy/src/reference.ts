@@ -21,8 +21,11 @@ import { DEFAULT_WRITER_LIMITS } from '@prexy/record/segment-writer'
 import { DEFAULT_EJECTION } from '@prexy/proxy/upstream-ejection'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { examplesOf, notesOf } from './command-parts.ts'
+import { outlineOf } from './command-outline.ts'
+import { manPage } from './man-page.ts'
 import { buildProgram } from './program.ts'
 import { DEFAULT_DRAIN_MS } from './serve.ts'
+import { VERSION } from './version.ts'
 
 const GENERATED = '<!-- Made by tools/generate-docs.mjs from the definitions in the code: edit those. -->'
 
@@ -98,6 +101,11 @@ function formatDefault(value: unknown): string {
 
 function cell(text: string): string {
   return text.replaceAll('|', '\\|')
+}
+
+/** The text of docs/prexy.1. */
+export function manualPage(): string {
+  return manPage(outlineOf(buildProgram({ code: 0, complain() {} })), VERSION)
 }
 
 /** The text of docs/cli.md. */
