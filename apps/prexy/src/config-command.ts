@@ -41,3 +41,19 @@ export function addConfigCommand(program: Command, run: CommandRun): void {
     run.code = await printSchema()
   })
 }
+
+export function addPasswordCommand(program: Command, run: CommandRun): void {
+  const command = subcommand(program, 'password', 'Hash a password for `access.basicAuth` of a configuration')
+  addExamples(command, [
+    ['It is asked for, and not shown:', 'prexy password'],
+    ['From another program, one line:', 'printf \'%s\' "$SECRET" | prexy password'],
+  ])
+  addNotes(
+    command,
+    'It prints a line of scrypt (RFC 7914) with a salt of its own, other every time, which does not give the password away.',
+  )
+  command.action(async () => {
+    const { printPasswordHash } = await import('./password.ts')
+    run.code = await printPasswordHash()
+  })
+}

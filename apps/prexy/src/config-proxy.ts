@@ -1,19 +1,35 @@
 /** From the routes of a configuration to those of a proxy. */
-import type { Config, RouteConfig } from '@prexy/config/config'
+import type {
+  AccessSettings,
+  Config,
+  MaintenanceSettings,
+  PasswordSettings,
+  RateLimitSettings,
+  RouteConfig,
+} from '@prexy/config/config'
 import type { HeaderList } from '@prexy/config/header-list'
+import { Access } from '@prexy/proxy/access'
 import type { HeaderRules } from '@prexy/proxy/header-rules'
-import type { ProxyConfig, RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
+import { Maintenance } from '@prexy/proxy/own-pages'
+import { PasswordCheck } from '@prexy/proxy/password-check'
+import { DEFAULT_LIMITS, type ProxyConfig, type RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
+import { RateLimiter } from '@prexy/proxy/rate-limiter'
 import type { RouteAnswer } from '@prexy/proxy/route-answer'
 import type { CompiledLists } from './config-compile.ts'
 
 /** `rulesChangedMs`: when the newest file of the configuration was changed. */
 export function proxyRoutes(
-  { routes, sites }: Pick<Config, 'routes' | 'sites'>,
+  { routes, sites, limits, fileErrorPages }: Pick<Config, 'routes' | 'sites' | 'limits' | 'fileErrorPages'>,
   compiled: CompiledLists,
   rulesChangedMs: number,
-): Pick<ProxyConfig, 'routes' | 'sites'> {
-  const make = (route: RouteConfig): ProxyRoute => proxyRoute(route, compiled, rulesChangedMs)
+): Pick<ProxyConfig, 'routes' | 'sites' | 'errorPages'> {
+  const gates = new Gates(limits.maxRateLimitedClients ?? DEFAULT_LIMITS.maxRateLimitedClients)
+  const make = (route: RouteConfig): ProxyRoute => ({
+    ...proxyRoute(route, compiled, rulesChangedMs),
+    ...gates.of(route),
+  })
   return {
+    ...(fileErrorPages === undefined ? {} : { errorPages: fileErrorPages }),
     routes: routes.map(make),
     sites: sites.map((site) => ({ hosts: site.hosts, routes: site.routes.map(make) })),
   }
@@ -70,4 +86,63 @@ function answerOf(
   const target = compiled.targetOf(action)
   if (target === undefined) throw new Error('a target that does not compile is an error of the configuration')
   return { kind: 'redirect', status: action.status, target, keepQuery: action.keepQuery }
+}
+
+/** What stands before routes. Levels that take it from above have one object, and so one count and one memory. */
+class Gates {
+  readonly #maxClients: number
+  readonly #access = new Map<AccessSettings, Access>()
+  readonly #limiters = new Map<RateLimitSettings, RateLimiter>()
+  readonly #passwords = new Map<PasswordSettings, PasswordCheck>()
+  readonly #maintenance = new Map<MaintenanceSettings, Maintenance>()
+
+  constructor(maxClients: number) {
+    this.#maxClients = maxClients
+  }
+
+  of({
+    access,
+    maintenance,
+    errorPages,
+    robots,
+  }: RouteConfig): Pick<ProxyRoute, 'access' | 'maintenance' | 'errorPages' | 'robots'> {
+    return {
+      ...(access === undefined ? {} : { access: madeOnce(this.#access, access, (one) => this.#makeAccess(one)) }),
+      ...(maintenance === undefined
+        ? {}
+        : {
+            maintenance: madeOnce(
+              this.#maintenance,
+              maintenance,
+              ({ page, ...rest }) => new Maintenance({ page, ...rest }),
+            ),
+          }),
+      ...(errorPages === undefined ? {} : { errorPages }),
+      ...(robots === undefined ? {} : { robots }),
+    }
+  }
+
+  #makeAccess({ allow, deny, passwords, rateLimit }: AccessSettings): Access {
+    return new Access({
+      allow,
+      deny,
+      passwords:
+        passwords === undefined
+          ? undefined
+          : madeOnce(this.#passwords, passwords, ({ realm, users }) => new PasswordCheck(realm, users)),
+      rateLimiter:
+        rateLimit === undefined
+          ? undefined
+          : madeOnce(this.#limiters, rateLimit, (limit) => new RateLimiter(limit, this.#maxClients)),
+    })
+  }
+}
+
+function madeOnce<K, V>(made: Map<K, V>, key: K, make: (key: K) => V): V {
+  let value = made.get(key)
+  if (value === undefined) {
+    value = make(key)
+    made.set(key, value)
+  }
+  return value
 }

@@ -3,13 +3,14 @@ import { Command, Option } from 'commander'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import { nearMiss } from '@prexy/config/near-miss'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
-import { addConfigCommand } from './config-command.ts'
+import { addConfigCommand, addPasswordCommand } from './config-command.ts'
 import { addCompletionCommand } from './completion-command.ts'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addImportCommand } from './import-command.ts'
 import { addInitCommand } from './init-command.ts'
 import { addRewriteOptions, rewriteOptions } from './rewrite-options.ts'
 import { addHuntCommands } from './hunt-command.ts'
+import { addRecordCommands } from './record-command.ts'
 import { addRuleOptions } from './rule-options.ts'
 import { stylesFor } from './terminal.ts'
 import { addTryCommand } from './try-command.ts'
@@ -41,11 +42,13 @@ export function buildProgram(run: CommandRun): Command {
   addReplaceCommand(program, run)
   addCheckCommand(program, run)
   addConfigCommand(program, run)
+  addPasswordCommand(program, run)
   addTryCommand(program, run)
   addInitCommand(program, run)
   addImportCommand(program, run)
   addDebugCommands(program)
   addHuntCommands(program, run)
+  addRecordCommands(program, run)
   addDemoCommand(program, run)
   addCompletionCommand(program)
   addHelpCommand(program)

@@ -19,10 +19,12 @@ export interface Asked {
   readonly method?: string
   readonly headers?: Readonly<Record<string, string>>
   readonly localAddress?: string
+  readonly body?: string
 }
 
 export interface ServedFiles extends AsyncDisposable {
   readonly events: readonly ExchangeEvent[]
+  readonly port: number
   /** `url`: host and path, `a.example/x`. */
   ask(url: string, asked?: Asked): Promise<Answer>
 }
@@ -63,6 +65,7 @@ export async function serveFiles(
     const proxy = await startServer({ ...config, listen: [{ host: '127.0.0.1', port: 0 }] }, compiled, changedMs, log)
     return {
       events,
+      port: proxy.address.port,
       ask: (url, asked) => ask(proxy.address.port, url, asked),
       async [Symbol.asyncDispose]() {
         await proxy.stop(0)
@@ -83,7 +86,7 @@ function portOf(address: string | { readonly port: number } | null): number {
 async function ask(
   port: number,
   url: string,
-  { method = 'GET', headers = {}, localAddress }: Asked = {},
+  { method = 'GET', headers = {}, localAddress, body: sent }: Asked = {},
 ): Promise<Answer> {
   const slash = url.indexOf('/')
   const asking = request({
@@ -95,7 +98,7 @@ async function ask(
     agent: false,
     ...(localAddress === undefined ? {} : { localAddress }),
   })
-  asking.end()
+  asking.end(sent)
   const [response]: IncomingMessage[] = await once(asking, 'response')
   let body = ''
   for await (const chunk of response.setEncoding('latin1')) body += String(chunk)

@@ -5,8 +5,17 @@
 import { z } from 'zod'
 import { headersSchema, type RawHeaders } from './header-schema.ts'
 import { listenSchema, type RawListen } from './listen-schema.ts'
-import { addressRange } from './access-schema.ts'
-import { type RawRedirect, type RawRespond, redirectSchema, respondSchema } from './action-schema.ts'
+import { accessSchema, addressRange, type RawAccess } from './access-schema.ts'
+import {
+  errorPagesSchema,
+  maintenanceSchema,
+  type RawMaintenance,
+  type RawPage,
+  type RawRedirect,
+  type RawRespond,
+  redirectSchema,
+  respondSchema,
+} from './action-schema.ts'
 import {
   headerConditions,
   hostPattern,
@@ -19,6 +28,7 @@ import {
   ruleEntryListSchema,
   ruleSetName,
 } from './rule-schema.ts'
+import { adminSchema, type RawAdmin } from './admin-schema.ts'
 import { type RawRecord, recordSchema } from './record-schema.ts'
 import { type RawUpstream, upstreamSchema, upstreamsSchema } from './upstream-schema.ts'
 
@@ -47,6 +57,10 @@ export interface RawServing {
   readonly serverTiming?: boolean
   readonly lastModified?: 'remove' | 'keep'
   readonly integrity?: 'warn' | 'drop'
+  readonly access?: RawAccess
+  readonly maintenance?: boolean | RawMaintenance
+  readonly errorPages?: Readonly<Record<string, string | RawPage>>
+  readonly robots?: string
 }
 
 /** A route of a site, which says no host: one of `upstream`, `redirect` and `respond`, or the upstream of the site. */
@@ -120,6 +134,7 @@ export interface Limits {
   readonly maxHttp2ControlFramesPerMinute?: number
   readonly maxHttp2WindowBytes?: number
   readonly maxCompiledRuleSets?: number
+  readonly maxRateLimitedClients?: number
   readonly request?: RequestLimits
   readonly response?: ResponseLimits
 }
@@ -141,6 +156,7 @@ export interface RawConfig extends RawServing {
   readonly forwarded?: 'x-forwarded' | 'forwarded' | 'both' | 'none'
   readonly requestId?: string
   readonly record?: RawRecord
+  readonly admin?: RawAdmin
   readonly log: 'text' | 'json' | 'off'
 }
 
@@ -241,6 +257,22 @@ const servingFields = {
     .exactOptional()
     .describe(
       'What becomes of Last-Modified on rewritten responses: `remove`, since it says nothing about the rules, or `keep`.',
+    ),
+  access: accessSchema.exactOptional(),
+  maintenance: maintenanceSchema
+    .exactOptional()
+    .describe(
+      '`true` answers everything with 503 and Retry-After, or a mapping that says with which page, and who sees the site ' +
+        'all the same; `false` opens what the level above closes.',
+    ),
+  errorPages: errorPagesSchema.exactOptional(),
+  robots: z
+    .string()
+    .regex(/^[A-Za-z0-9 ,:_-]{1,200}$/, 'is no value of X-Robots-Tag; write it like noindex, nofollow')
+    .exactOptional()
+    .describe(
+      'What search engines are told in X-Robots-Tag, with every response, whatever the upstream says: `noindex, nofollow` ' +
+        'keeps a staging copy out of them.',
     ),
   integrity: z
     .enum(['warn', 'drop'])
@@ -494,6 +526,15 @@ const limitsSchema: z.ZodType<Limits> = z
           'compiles each at the first request that needs it, and forgets the least recently used; `prexy check` tells ' +
           'beforehand of rules that do not compile.',
       ),
+    maxRateLimitedClients: z
+      .int()
+      .min(1)
+      .max(10_000_000)
+      .exactOptional()
+      .describe(
+        'Clients of which it is counted how often they ask, for each `rateLimit`; the one that asked least recently is ' +
+          'forgotten, and may ask anew.',
+      ),
     maxRequestBufferBytes: z
       .int()
       .min(0)
@@ -600,6 +641,7 @@ export const configSchema: z.ZodType<RawConfig> = z
         'The header field in which upstreams get an identifier of each request, or `off`. That of a trusted proxy is kept.',
       ),
     record: recordSchema.exactOptional(),
+    admin: adminSchema.exactOptional(),
     log: z
       .enum(['text', 'json', 'off'])
       .default('text')

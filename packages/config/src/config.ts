@@ -77,6 +77,41 @@ export type RouteAction =
       readonly body: Uint8Array
     }
 
+/** How often one client may ask. Routes that take it from a level above share one object. */
+export interface RateLimitSettings {
+  /** The level that says it. */
+  readonly name: string
+  readonly requests: number
+  readonly seconds: number
+  readonly burst: number
+}
+
+export interface PasswordSettings {
+  readonly realm: string
+  /** Hashes by name. */
+  readonly users: Readonly<Record<string, string>>
+}
+
+/** Who may ask, and how often. Routes that take it from a level above share one object. */
+export interface AccessSettings {
+  readonly allow?: readonly string[]
+  readonly deny?: readonly string[]
+  readonly passwords?: PasswordSettings
+  readonly rateLimit?: RateLimitSettings
+}
+
+/** A body with its Content-Type. */
+export interface PageSettings {
+  readonly body: Uint8Array
+  readonly type: string
+}
+
+export interface MaintenanceSettings {
+  readonly page?: PageSettings
+  readonly retryAfterSeconds: number
+  readonly allow: readonly string[]
+}
+
 export interface RouteConfig {
   /** Unique. */
   readonly name: string
@@ -98,6 +133,11 @@ export interface RouteConfig {
   readonly serverTiming?: boolean
   readonly lastModified?: 'remove' | 'keep'
   readonly integrity?: 'warn' | 'drop'
+  readonly access?: AccessSettings
+  readonly maintenance?: MaintenanceSettings | undefined
+  /** By status or class. */
+  readonly errorPages?: Readonly<Record<string, PageSettings>>
+  readonly robots?: string
 }
 
 /** Routes for some host names only. */
@@ -108,6 +148,15 @@ export interface SiteConfig {
   readonly hosts: readonly string[]
   /** In order; the first that fits takes the request. */
   readonly routes: readonly RouteConfig[]
+}
+
+/** The admin listener. */
+export interface AdminSettings {
+  readonly listen: Pick<ListenAddress, 'host' | 'port'>
+  /** Absent: a new one at each start. */
+  readonly token?: string
+  readonly hosts: readonly string[]
+  readonly openMetrics: boolean
 }
 
 /** What is recorded. What is not said has the defaults of `packages/record`. */
@@ -127,11 +176,14 @@ export interface Config {
   /** What sites and routes without rules of their own have. */
   readonly fileRules: RuleList
   readonly fileHeaders: readonly HeaderList[]
+  readonly fileErrorPages?: Readonly<Record<string, PageSettings>>
   readonly timeouts: Timeouts
   readonly limits: Limits
   readonly trustedProxies?: readonly string[]
   readonly forwarded?: NonNullable<RawConfig['forwarded']>
   readonly requestId?: string
+  /** Absent: there is no admin listener. */
+  readonly admin?: AdminSettings
   /** Absent: nothing is recorded. */
   readonly record?: RecordSettings
   readonly log: RawConfig['log']

@@ -19,7 +19,7 @@ export interface RawListen {
   readonly redirectPort?: number
 }
 
-const listenAddress = z.union([
+export const listenAddressSchema: z.ZodType<number | string> = z.union([
   z.int().min(0).max(65_535),
   z
     .string()
@@ -69,10 +69,10 @@ const tlsSchema: z.ZodType<RawListenTls> = z
 
 /** One entry of `listen`. */
 export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
-  listenAddress,
+  listenAddressSchema,
   z
     .strictObject({
-      address: listenAddress.describe(
+      address: listenAddressSchema.describe(
         'A port, on every address of the machine, or `host:port`. Port 0 takes a free one.',
       ),
       tls: tlsSchema.exactOptional(),

@@ -1,8 +1,11 @@
 /** From what the files say to what a proxy is given: levels merged, rule sets put in, secrets read. */
 import { addressOf, listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
-import type { RawPage } from './action-schema.ts'
+import { PASSWORD_HASH, type RawAccess, type RawBasicAuth, type RawRateLimit } from './access-schema.ts'
+import type { RawMaintenance, RawPage } from './action-schema.ts'
+import { DEFAULT_ADMIN_LISTEN, MIN_TOKEN_LENGTH, type RawAdmin } from './admin-schema.ts'
 import type {
+  AdminSettings,
   CertificateFiles,
   Config,
   ConfigRule,
@@ -12,6 +15,11 @@ import type {
   RouteConfig,
   RuleList,
   SiteConfig,
+  AccessSettings,
+  MaintenanceSettings,
+  PageSettings,
+  PasswordSettings,
+  RateLimitSettings,
 } from './config.ts'
 import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.ts'
 import { besideFile, type ConfigFiles } from './files.ts'
@@ -32,6 +40,9 @@ export const MAX_PAGE_BYTES = 1_048_576
 /** How many rules one list may have once the sets that it uses are put in. */
 export const MAX_RULES_IN_LIST = 100_000
 
+export const DEFAULT_REALM = 'prexy'
+export const DEFAULT_RATE_SECONDS = 1
+export const DEFAULT_RETRY_AFTER_SECONDS = 600
 export const DEFAULT_REDIRECT_STATUS = 302
 export const DEFAULT_RESPOND_STATUS = 200
 
@@ -57,6 +68,10 @@ type Serving = Pick<
   | 'serverTiming'
   | 'lastModified'
   | 'integrity'
+  | 'access'
+  | 'maintenance'
+  | 'errorPages'
+  | 'robots'
 >
 
 /** What a level says together with those above it. */
@@ -103,7 +118,7 @@ class Provisioner {
       action: undefined,
       serving: {},
     }
-    const file = this.#below(none, fileLevel(this.#assembly))
+    const file = this.#below(none, fileLevel(this.#assembly), 'the file')
     const ownRoutes = this.#routes(routes, file, (route) =>
       nameOfRoute(listOf(route.host ?? []), listOf(route.path ?? [])),
     )
@@ -116,11 +131,13 @@ class Provisioner {
       routes: ownRoutes,
       fileRules: file.ruleList,
       fileHeaders: file.headerLists,
+      ...(file.serving.errorPages === undefined ? {} : { fileErrorPages: file.serving.errorPages }),
       timeouts: top.timeouts,
       limits: top.limits,
       ...(top.trustedProxies === undefined ? {} : { trustedProxies: listOf(top.trustedProxies) }),
       ...(top.forwarded === undefined ? {} : { forwarded: top.forwarded }),
       ...(top.requestId === undefined ? {} : { requestId: top.requestId }),
+      ...(top.admin === undefined ? {} : { admin: this.#admin(top.admin) }),
       ...(top.record === undefined ? {} : { record: recordSettings(top.record) }),
       log: top.log,
     }
@@ -130,7 +147,7 @@ class Provisioner {
     const { value, place } = site
     const hosts = listOf(value.host).map((host) => host.toLowerCase())
     const name = claimName(value.name ?? hosts[0], siteNames)
-    const scope = this.#below(file, levelAt(site))
+    const scope = this.#below(file, levelAt(site), name)
     const routes = this.#routes(routesOfSite(site), scope, ({ path }) => nameOfRoute([name], listOf(path ?? [])))
     if (scope.action !== undefined)
       routes.push({ ...routeBase, ...routeOf(scope, scope.action), name: this.#claim(name) })
@@ -145,7 +162,7 @@ class Provisioner {
   ): RouteConfig[] {
     return routes.flatMap((route) => {
       const { value, place } = route
-      const scope = this.#below(above, levelAt(route))
+      const scope = this.#below(above, levelAt(route), value.name ?? nameOf(value))
       if (scope.action === undefined) {
         this.#report(place, ...NOTHING_TO_DO)
         return []
@@ -164,7 +181,8 @@ class Provisioner {
     })
   }
 
-  #below(above: Scope, level: Level): Scope {
+  /** `name`: what the level is called. */
+  #below(above: Scope, level: Level, name: string): Scope {
     const { serving } = level
     const { inherit, rules, rewrite, headers } = serving
     const options = rewrite === undefined ? above.rewrite : { ...above.rewrite, ...rewrite }
@@ -187,7 +205,7 @@ class Provisioner {
       ruleList,
       headerLists,
       action: this.#action(level) ?? above.action,
-      serving: { ...above.serving, ...servingOf(serving) },
+      serving: { ...above.serving, ...servingOf(serving), ...this.#gates(level, above.serving, name) },
     }
   }
 
@@ -275,6 +293,74 @@ class Provisioner {
     })
   }
 
+  /** What comes before a route does anything, and what clients see then. */
+  #gates(
+    { serving, placeOf }: Level,
+    above: Serving,
+    name: string,
+  ): Pick<Serving, 'access' | 'maintenance' | 'errorPages'> {
+    const { access, maintenance, errorPages } = serving
+    return {
+      ...(access === undefined ? {} : { access: this.#access(access, above.access ?? {}, placeOf('access'), name) }),
+      ...(maintenance === undefined ? {} : { maintenance: this.#maintenance(maintenance, placeOf('maintenance')) }),
+      ...(errorPages === undefined
+        ? {}
+        : { errorPages: { ...above.errorPages, ...this.#errorPages(errorPages, placeOf('errorPages')) } }),
+    }
+  }
+
+  #access(raw: RawAccess, above: AccessSettings, place: Place, name: string): AccessSettings {
+    const { allow, deny, basicAuth, rateLimit } = raw
+    const { passwords: passwordsAbove, rateLimit: limitAbove, ...lists } = above
+    const passwords = basicAuth === undefined ? passwordsAbove : this.#passwords(basicAuth, place)
+    const limit = rateLimit === undefined ? limitAbove : rateLimitOf(rateLimit, name)
+    return {
+      ...lists,
+      ...(allow === undefined ? {} : { allow: listOf(allow) }),
+      ...(deny === undefined ? {} : { deny: listOf(deny) }),
+      ...(passwords === undefined ? {} : { passwords }),
+      ...(limit === undefined ? {} : { rateLimit: limit }),
+    }
+  }
+
+  #passwords(raw: RawBasicAuth | 'off', { source, path }: Place): PasswordSettings | undefined {
+    if (raw === 'off') return undefined
+    const users = Object.entries(raw.users).map(([name, text]): [string, string] => {
+      const place = { source, path: [...path, 'basicAuth', 'users', name] }
+      const before = this.problems.length
+      const hash = this.#secret(text, place)
+      if (this.problems.length === before && !PASSWORD_HASH.test(hash)) {
+        this.#report(place, 'is no hash of a password', 'put here what `prexy password` prints')
+      }
+      return [name, hash]
+    })
+    return { realm: raw.realm ?? DEFAULT_REALM, users: Object.fromEntries(users) }
+  }
+
+  #maintenance(raw: boolean | RawMaintenance, { source, path }: Place): MaintenanceSettings | undefined {
+    if (raw === false) return undefined
+    const { page, retryAfterSeconds = DEFAULT_RETRY_AFTER_SECONDS, allow = [] } = raw === true ? {} : raw
+    return {
+      ...(page === undefined ? {} : { page: this.#pageOf(page, { source, path: [...path, 'page'] }) }),
+      retryAfterSeconds,
+      allow: listOf(allow),
+    }
+  }
+
+  #errorPages(
+    pages: Readonly<Record<string, string | RawPage>>,
+    { source, path }: Place,
+  ): Readonly<Record<string, PageSettings>> {
+    return Object.fromEntries(
+      Object.entries(pages).map(([status, page]) => [status, this.#pageOf(page, { source, path: [...path, status] })]),
+    )
+  }
+
+  #pageOf(page: string | RawPage, place: Place): PageSettings {
+    const { body, type = FILE_TYPES.txt } = this.#page(typeof page === 'string' ? { file: page } : page, place)
+    return { body, type }
+  }
+
   /** The octets of a page; its type if it has any. */
   #page(page: RawPage, place: Place): { readonly body: Uint8Array; readonly type: string | undefined } {
     if (page.file === undefined) {
@@ -343,6 +429,27 @@ class Provisioner {
     return `there are ${names.slice(0, 10).join(', ')}${names.length > 10 ? ' and others' : ''}`
   }
 
+  #admin({ listen = DEFAULT_ADMIN_LISTEN, token, hosts = [], openMetrics = false }: RawAdmin): AdminSettings {
+    const { source, path } = fileLevel(this.#assembly).placeOf('admin')
+    const { host, port } = listenAddressOf(listen)
+    return {
+      // Everywhere has to be said: what is left out is this machine.
+      listen: { host: host ?? (String(listen).startsWith('*') ? undefined : '127.0.0.1'), port },
+      ...(token === undefined ? {} : { token: this.#adminToken(token, { source, path: [...path, 'token'] }) }),
+      hosts: listOf(hosts),
+      openMetrics,
+    }
+  }
+
+  #adminToken(text: string, place: Place): string {
+    const token = this.#secret(text, place)
+    if (token !== '' && token.length < MIN_TOKEN_LENGTH) {
+      const hint = 'take one that nobody can guess, such as that of openssl rand -hex 16'
+      this.#report(place, `has ${token.length} characters and needs ${MIN_TOKEN_LENGTH}`, hint)
+    }
+    return token
+  }
+
   #secret(text: string, place: Place, escape?: (value: string) => string): string {
     const expanded = expandSecrets(text, this.#environment, escape)
     for (const { at, message, hint } of expanded.faults) this.#report(place, message, hint, at)
@@ -383,6 +490,12 @@ function joinedHeaders(above: readonly HeaderList[], own: readonly HeaderList[])
   })
 }
 
+function rateLimitOf(raw: RawRateLimit | 'off', name: string): RateLimitSettings | undefined {
+  if (raw === 'off') return undefined
+  const { requests, seconds = DEFAULT_RATE_SECONDS, burst = requests } = raw
+  return { name, requests, seconds, burst }
+}
+
 function servingOf({
   requestBodies,
   requestQuery,
@@ -391,6 +504,7 @@ function servingOf({
   serverTiming,
   lastModified,
   integrity,
+  robots,
 }: RawServing): Serving {
   return {
     ...(requestBodies === undefined ? {} : { requestBodies }),
@@ -400,6 +514,7 @@ function servingOf({
     ...(serverTiming === undefined ? {} : { serverTiming }),
     ...(lastModified === undefined ? {} : { lastModified }),
     ...(integrity === undefined ? {} : { integrity }),
+    ...(robots === undefined ? {} : { robots }),
   }
 }
 

@@ -62,6 +62,7 @@ export function configurationSections(): readonly SectionReference[] {
     sectionOf('Limits', 'limits', schemaAtPath('limits')),
     sectionOf('Limits on requests', 'limits.request', schemaAtPath('limits', 'request')),
     sectionOf('Limits on responses', 'limits.response', schemaAtPath('limits', 'response')),
+    sectionOf('Admin listener', 'admin', schemaAtPath('admin')),
     sectionOf('Recordings', 'record', schemaAtPath('record')),
     sectionOf('Recordings: bodies', 'record.bodies', schemaAtPath('record', 'bodies')),
   ]

@@ -4,6 +4,7 @@
  */
 import { type Assembly, fileLevel, type Level, levelAt, routesOfSite } from './assemble.ts'
 import type { Config, RouteConfig } from './config.ts'
+import { besideFile } from './files.ts'
 import type { HeaderList } from './header-list.ts'
 import { maskedSecret } from './secrets.ts'
 import type { Place } from './yaml-source.ts'
@@ -26,6 +27,8 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'upstream',
   'redirect',
   'respond',
+  'access',
+  'errorPages',
 ])
 
 /** What a route or site does is said by one of them; the nearest level that has one decides. */
@@ -40,6 +43,8 @@ const INHERITED: readonly string[] = [
   'serverTiming',
   'lastModified',
   'integrity',
+  'maintenance',
+  'robots',
 ]
 
 /** Names of header fields that carry credentials. */
@@ -100,6 +105,7 @@ class Shower {
     const { upstream } = top
     if (upstream !== undefined) this.#value(0, 'upstream', upstream, topPlaces.get('upstream'))
     if (!isEmpty(top.rewrite)) this.#value(0, 'rewrite', top.rewrite, topPlaces.get('rewrite'))
+    for (const field of ['access', 'errorPages'] as const) this.#merged(0, field, [this.#file])
     this.#rules(0, this.#config.fileRules, topPlaces.get('rules'))
     this.#headers(0, this.#config.fileHeaders, topPlaces.get('headers'))
   }
@@ -124,24 +130,28 @@ class Shower {
       const level = levels.find(({ serving }) => Reflect.get(serving, field) !== undefined)
       if (level !== undefined) this.#value(indent, field, Reflect.get(level.serving, field), level.placeOf(field))
     }
+    for (const field of ['access', 'errorPages'] as const) this.#merged(indent, field, levels)
     if (made?.action.kind !== 'forward') return
-    this.#rewrite(indent, levels)
+    this.#merged(indent, 'rewrite', levels)
+    const { topPlaces } = this.#assembly
     const saying = (field: 'rules' | 'headers'): Place | undefined =>
-      levels.find(({ serving }) => serving[field] !== undefined)?.placeOf(field)
+      levels
+        .find((level) => (level === this.#file ? topPlaces.has(field) : level.serving[field] !== undefined))
+        ?.placeOf(field)
     this.#rules(indent, made.ruleList, saying('rules'))
     this.#headers(indent, made.headerLists, saying('headers'))
   }
 
-  /** Each option comes from the nearest level that has it. */
-  #rewrite(indent: number, levels: readonly Level[]): void {
+  /** A mapping of which each field comes from the nearest level that has it. */
+  #merged(indent: number, field: 'rewrite' | 'access' | 'errorPages', levels: readonly Level[]): void {
     const options = new Map<string, { readonly value: unknown; readonly place: Place }>()
     for (const { serving, placeOf } of levels) {
-      for (const [name, value] of Object.entries(serving.rewrite ?? {})) {
-        const { source, path } = placeOf('rewrite')
+      for (const [name, value] of Object.entries(serving[field] ?? {})) {
+        const { source, path } = placeOf(field)
         if (!options.has(name)) options.set(name, { value, place: { source, path: [...path, name] } })
       }
     }
-    if (options.size > 0) this.#lines.push(`${' '.repeat(indent)}rewrite:`)
+    if (options.size > 0) this.#lines.push(`${' '.repeat(indent)}${field}:`)
     for (const [name, { value, place }] of options) this.#value(indent + 2, name, value, place)
   }
 
@@ -173,13 +183,18 @@ class Shower {
   #value(indent: number, key: string, value: unknown, place: Place | undefined): void {
     const head = `${' '.repeat(indent)}${flow(key)}:`
     if (typeof value !== 'object' || value === null || Array.isArray(value) || isEmpty(value)) {
-      this.#line(`${head} ${flow(value)}`, place)
+      this.#line(`${head} ${flow(typeof value === 'string' ? besideOrigin(value, place) : value)}`, place)
       return
     }
     this.#lines.push(head)
     for (const [name, one] of Object.entries(value)) {
       const at = place === undefined ? undefined : { source: place.source, path: [...place.path, name] }
-      this.#value(indent + 2, name, key === 'users' && typeof one === 'string' ? maskedSecret(one) : one, at)
+      this.#value(
+        indent + 2,
+        name,
+        (key === 'users' || `${key}.${name}` === 'admin.token') && typeof one === 'string' ? maskedSecret(one) : one,
+        at,
+      )
     }
   }
 
@@ -187,6 +202,15 @@ class Shower {
     const origin = place === undefined ? 'default' : originOf(place)
     this.#lines.push(`${text} # ${origin}`)
   }
+}
+
+/** A file is named from the folder of the file that says it; what is shown is in no folder. */
+function besideOrigin(value: string, place: Place | undefined): string {
+  if (place === undefined) return value
+  const { source, path } = place
+  const key = String(path.at(-1))
+  const namesFile = /^file$|File$|^page$/.test(key) || path.at(-2) === 'errorPages'
+  return namesFile ? besideFile(source.file, value) : value
 }
 
 function originOf({ source, path }: Place): string {

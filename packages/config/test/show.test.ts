@@ -87,3 +87,31 @@ describe('secrets are not shown', () => {
     expect(shown).not.toMatch(/canary|aGk6/)
   })
 })
+
+test('hashes of passwords are masked, and each part of access has the place that it comes from', () => {
+  const hash = `$scrypt$ln=10,r=8,p=1$${'A'.repeat(22)}$${'B'.repeat(43)}`
+  const yaml = `upstream: http://a
+access: {allow: 10.0.0.0/8, basicAuth: {users: {ann: '${hash}', bob: '\${env:BOB}'}}}
+errorPages: {502: pages/502.html}
+sites:
+  - host: a.example
+    access: {rateLimit: {requests: 3}}
+`
+  const files = { 'conf/prexy.yaml': yaml, 'conf/pages/502.html': '' }
+  const { value, assembly } = loadConfig('conf/prexy.yaml', memoryFiles(files), { BOB: hash })
+  if (value === undefined || assembly === undefined) throw new Error('it is valid')
+  const lines = showConfig(assembly, value, ['a.example'])
+  expect(lines.join('\n')).not.toMatch(/AAAA|BBBB/)
+  expect(lines.slice(4)).toEqual([
+    '    access:',
+    '      rateLimit:',
+    '        requests: 3 # conf/prexy.yaml:6',
+    '      allow: "10.0.0.0/8" # conf/prexy.yaml:2',
+    '      basicAuth:',
+    '        users:',
+    '          ann: "***" # conf/prexy.yaml:2',
+    '          bob: "${env:BOB}" # conf/prexy.yaml:2',
+    '    errorPages:',
+    '      "502": conf/pages/502.html # conf/prexy.yaml:3',
+  ])
+})
