@@ -106,6 +106,11 @@ export function readMark(bytes: Uint8Array, at: number, offset: number, salt: nu
   return { kind, length, count: view.getUint32(6), payloadCrc: view.getUint32(10) }
 }
 
+/** Whether bytes begin as the mark at the end of a sealed segment does. */
+export function isEndMark(bytes: Uint8Array): boolean {
+  return bytes[0] === FIXEXT16 && bytes[1] === KINDS.end
+}
+
 function kindOf(type: number): FrameKind | undefined {
   switch (type) {
     case KINDS.header:

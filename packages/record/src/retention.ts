@@ -1,7 +1,8 @@
 /** Removes old segments. */
-import { readdir, stat, unlink } from 'node:fs/promises'
+import { open, readdir, stat, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseSegmentName, SEGMENT_ENDING } from './segment-name.ts'
+import { isEndMark, MARK_BYTES } from './frames.ts'
+import { parseSegmentName } from './segment-name.ts'
 
 export interface Retention {
   /** Bytes of all segments; beyond it the oldest go. Default 1 GiB. */
@@ -33,10 +34,10 @@ export interface Pruned {
 }
 
 /**
- * A segment that was written to within this time may be that of a running proxy, a worker of this one or another, and
- * stays. Longer than the longest time between two writes that matter, `maxSegmentMs`, is not needed: an idle one is sealed.
+ * A segment without its end may be that of a running proxy, a worker of this one or another, and stays until nobody has
+ * written to it for so long. Longer than the longest `maxSegmentMs`, after which a running proxy seals its own.
  */
-const IN_USE_MS = 60_000
+const IN_USE_MS = 2 * 86_400_000
 
 /**
  * Removes the segments beyond the limits, oldest first, and those only: no other file and nothing behind a symbolic link.
@@ -55,10 +56,11 @@ export async function pruneRecordings(
   for (const { name, bytes, changedAtMs } of files) {
     if (keep.includes(name)) continue
     const isOld = nowMs - changedAtMs > maxAgeMs
+    if (!isOld && total <= maxTotalBytes) continue
+    const path = join(directory, name)
     const isIdle = parseSegmentName(name)?.run === ownRun || nowMs - changedAtMs > IN_USE_MS
-    const isTooMuch = total > maxTotalBytes && isIdle
-    if (!isOld && !isTooMuch) continue
-    if (!dryRun) await removeFile(join(directory, name))
+    if (!isIdle && !(await hasEnd(path, bytes))) continue
+    if (!dryRun) await removeFile(path)
     total -= bytes
     pruned.push({ name, bytes, why: isOld ? 'age' : 'size' })
   }
@@ -90,6 +92,23 @@ export async function segmentFiles(directory: string): Promise<readonly SegmentF
   return files.filter((file) => file !== undefined).sort((a, b) => (a.name < b.name ? -1 : 1))
 }
 
+/** Whether the last bytes look like the mark that seals a segment. */
+async function hasEnd(path: string, bytes: number): Promise<boolean> {
+  const tail = new Uint8Array(2)
+  try {
+    const handle = await open(path, 'r')
+    try {
+      await handle.read(tail, 0, tail.length, Math.max(0, bytes - MARK_BYTES))
+    } finally {
+      await handle.close()
+    }
+  } catch (error) {
+    if (isMissing(error)) return false
+    throw error
+  }
+  return isEndMark(tail)
+}
+
 async function removeFile(path: string): Promise<void> {
   try {
     await unlink(path)
@@ -100,9 +119,4 @@ async function removeFile(path: string): Promise<void> {
 
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT'
-}
-
-/** Whether a path names a segment rather than a directory of them. */
-export function isSegmentPath(path: string): boolean {
-  return path.endsWith(SEGMENT_ENDING)
 }

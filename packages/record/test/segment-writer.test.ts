@@ -11,7 +11,7 @@ import {
   RecordingError,
   type EventFilter,
 } from '@prexy/record/segment-reader'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test } from 'vitest'
 import { addExchanges, encoded, exchange, RUN, START_MS, startWriter, temporaryDirectory } from './recorded.ts'
 
 async function eventsIn(directory: string, filter: EventFilter = {}): Promise<RecordedEvent[]> {
@@ -231,11 +231,19 @@ describe('what the disk does not take', () => {
 })
 
 describe('old segments', () => {
-  async function withSegments(sizes: readonly number[], ageMs: (at: number) => number): Promise<string> {
+  async function withSegments(
+    sizes: readonly number[],
+    ageMs: (at: number) => number,
+    isSealed = true,
+  ): Promise<string> {
     const directory = await temporaryDirectory()
+    onTestFinished(() => directory[Symbol.asyncDispose]())
     for (const [at, size] of sizes.entries()) {
       const name = `2026010${at + 1}T000000000Z-0000000${at}-000001.prexyrec`
-      await writeFile(join(directory.path, name), new Uint8Array(size))
+      const octets = new Uint8Array(size)
+      // What a sealed segment ends with.
+      if (isSealed) octets.set([0xd8, 0x5a], size - 18)
+      await writeFile(join(directory.path, name), octets)
       const changed = (Date.now() - ageMs(at)) / 1_000
       await utimes(join(directory.path, name), changed, changed)
     }
@@ -243,9 +251,9 @@ describe('old segments', () => {
   }
 
   test('go by age', async () => {
-    const path = await withSegments([10, 10, 10], (at) => [500_000, 400_000, 100][at])
+    const path = await withSegments([20, 20, 20], (at) => [500_000, 400_000, 100][at])
     const pruned = await pruneRecordings(path, { maxAgeMs: 450_000 })
-    expect(pruned.map(({ why, bytes }) => [why, bytes])).toEqual([['age', 10]])
+    expect(pruned.map(({ why, bytes }) => [why, bytes])).toEqual([['age', 20]])
     expect(await readdir(path)).toHaveLength(2)
   })
 
@@ -257,13 +265,15 @@ describe('old segments', () => {
       '20260101',
       '20260102',
     ])
-    const used = await withSegments([40, 40, 40], () => 1_000)
-    expect(await pruneRecordings(used, { maxTotalBytes: 10 })).toEqual([])
-    expect(await pruneRecordings(used, { maxTotalBytes: 100 }, { ownRun: '00000000' })).toHaveLength(1)
+    const used = await withSegments([40, 40, 40], () => 100_000, false)
+    expect(await pruneRecordings(used, { maxTotalBytes: 10, maxAgeMs: 1 })).toEqual([])
+    expect(await pruneRecordings(used, { maxTotalBytes: 10 }, { nowMs: Date.now() + 3 * 86_400_000 })).toHaveLength(3)
+    const own = await withSegments([40, 40, 40], () => 100_000, false)
+    expect(await pruneRecordings(own, { maxTotalBytes: 100 }, { ownRun: '00000000' })).toHaveLength(1)
   })
 
   test('are all that is ever removed', async () => {
-    const path = await withSegments([10], () => 900_000)
+    const path = await withSegments([20], () => 900_000)
     await mkdir(join(path, '20250101T000000000Z-00000000-000001.prexyrec'))
     await writeFile(join(path, 'letters.txt'), 'dear')
     await symlink(join(path, 'letters.txt'), join(path, '20250102T000000000Z-00000000-000001.prexyrec'))
