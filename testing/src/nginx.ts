@@ -7,20 +7,32 @@ import { join } from 'node:path'
 export interface Nginx {
   readonly port: number
   stop(): Promise<void>
+  /** SIGKILL: its connections are reset. SIGQUIT: it answers what it has, and closes kept connections. */
+  end(signal: 'SIGKILL' | 'SIGQUIT'): Promise<void>
+  /** Does nothing until `resume`; the kernel goes on taking connections for it. */
+  pause(): void
+  resume(): void
 }
 
 const MAX_ATTEMPTS = 5
 
-/** Starts nginx with `folder` as its prefix and the given content of a `server` block; needs no privileges. */
-export async function startNginx(folder: string, server: string): Promise<Nginx> {
-  return await startNginxFile(folder, (port) => configuration(port, server))
+/**
+ * Starts nginx with `folder` as its prefix and the given content of a `server` block; needs no privileges. Without
+ * `fixedPort`, on a free one.
+ */
+export async function startNginx(folder: string, server: string, fixedPort?: number): Promise<Nginx> {
+  return await startNginxFile(folder, (port) => configuration(port, server), fixedPort)
 }
 
 /** The same with a whole configuration of one's own, which must listen on `port` in the foreground as one process. */
-export async function startNginxFile(folder: string, makeFile: (port: number) => string): Promise<Nginx> {
+export async function startNginxFile(
+  folder: string,
+  makeFile: (port: number) => string,
+  fixedPort?: number,
+): Promise<Nginx> {
   mkdirSync(join(folder, 'nginx'), { recursive: true })
   for (let attempt = 1; ; attempt++) {
-    const port = await freePort()
+    const port = fixedPort ?? (await freePort())
     writeFileSync(join(folder, 'nginx/nginx.conf'), makeFile(port))
     // One process: nothing of it outlives the one that can be ended, and no worker runs as another user.
     const child = spawn('nginx', ['-p', folder, '-c', 'nginx/nginx.conf', '-e', 'stderr'], {
@@ -47,11 +59,19 @@ export async function startNginxFile(folder: string, makeFile: (port: number) =>
       })
     })
     if (started) {
+      const end = async (signal: NodeJS.Signals): Promise<void> => {
+        child.kill(signal)
+        await closed
+      }
       return {
         port,
-        stop: async () => {
-          child.kill('SIGTERM')
-          await closed
+        stop: () => end('SIGTERM'),
+        end,
+        pause: () => {
+          child.kill('SIGSTOP')
+        },
+        resume: () => {
+          child.kill('SIGCONT')
         },
       }
     }
