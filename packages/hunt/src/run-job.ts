@@ -2,7 +2,7 @@
 import { availableParallelism } from 'node:os'
 import { Worker } from 'node:worker_threads'
 import { type Batch, createRunner, type JobRunner, type JobSpec } from './job.ts'
-import { piecesOf, type ScanTask } from './scan.ts'
+import { isOnePiece, piecesOf, type ScanTask } from './scan.ts'
 import { addReport, emptyReport, type ScanReport } from './scan-report.ts'
 import type { ChosenRules } from './rule-files.ts'
 import type { FromWorker, ToWorker } from './worker.ts'
@@ -95,8 +95,7 @@ function afterMessages(): Promise<void> {
 
 /** Of these the bytes are told while they are read. */
 function isStreamed(spec: JobSpec, task: ScanTask): boolean {
-  const { coding, encoding, path, format } = spec.sources[task.source]
-  return coding !== undefined || encoding !== 'utf-8' || path === '-' || format.kind === 'w3c' || format.kind === 'json'
+  return isOnePiece(spec.sources[task.source])
 }
 
 function takeTask(queue: ScanTask[], suits: (task: ScanTask) => boolean): ScanTask | undefined {

@@ -18,6 +18,7 @@ import { createJsonReader, recordsOf, UNKNOWN_SOURCES } from './json-event.ts'
 import { type JsonHandler, JsonSplitter, type JsonValue, parseJson } from './json-records.ts'
 import { type LineHandler, LineSplitter, MAX_LINE_BYTES } from './line-splitter.hot.ts'
 import { compileLogFormat } from './log-format.ts'
+import { RecordingReader } from './recorded-event.ts'
 import { addProblem, emptyReport, type ScanReport } from './scan-report.ts'
 import { reasonOf, type HuntSource } from './sources.ts'
 import { createLineReader, createW3cReader } from './web-log.ts'
@@ -74,8 +75,9 @@ export function piecesOf(source: HuntSource, index: number, options: ScanOptions
   return tasks
 }
 
-function isOnePiece({ coding, encoding, path, format: { kind } }: HuntSource): boolean {
-  return coding !== undefined || encoding !== 'utf-8' || path === '-' || kind === 'w3c' || kind === 'json'
+export function isOnePiece({ coding, encoding, path, format: { kind } }: HuntSource): boolean {
+  const hasOrder = kind === 'w3c' || kind === 'json' || kind === 'recording'
+  return hasOrder || coding !== undefined || encoding !== 'utf-8' || path === '-'
 }
 
 function readsWhole(bytes: number, { recover }: ScanOptions): boolean {
@@ -214,6 +216,19 @@ function consumerOf(source: HuntSource, options: ScanOptions, visit: EventVisito
       }
       return new JsonSplitter(handler)
     }
+    case 'recording':
+      return new RecordingReader({
+        onEvent(event, number) {
+          report.records++
+          show(event, number)
+        },
+        onDamage(at, reason) {
+          addProblem(report, { path, at, unit: 'byte', reason, isLoss: true })
+        },
+        onRefusal(reason) {
+          addProblem(report, { path, at: 0, unit: 'byte', reason, isLoss: true })
+        },
+      })
     case 'evtx':
       throw new Error('not read as bytes in a row')
   }
@@ -414,14 +429,19 @@ async function scanEvtxStream(
   let rest = Buffer.alloc(0)
   let offset = 0
   let wanted = FILE_HEADER_BYTES
+  let hasHeader = true
   const take = (bytes: Buffer): void => {
-    if (offset === 0) decoder.readHeader(bytes)
+    if (offset === 0 && hasHeader) decoder.readHeader(bytes)
     else for (const record of decoder.readChunk(bytes, offset)) show(record)
     offset += bytes.length
     wanted = CHUNK_BYTES
   }
   for await (const piece of content) {
     rest = Buffer.concat([rest, piece])
+    if (offset === 0 && rest.toString('latin1', 0, 7) === 'ElfChnk') {
+      hasHeader = false
+      wanted = CHUNK_BYTES
+    }
     while (rest.length >= wanted) {
       const bytes = rest.subarray(0, wanted)
       rest = rest.subarray(wanted)

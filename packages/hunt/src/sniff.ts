@@ -7,6 +7,8 @@ export type Coding = 'gzip' | 'zstd'
 
 export type SourceFormat =
   | { readonly kind: 'evtx' }
+  /** A segment of a recording of prexy. */
+  | { readonly kind: 'recording' }
   /** `format` is what `compileLogFormat` takes. */
   | { readonly kind: 'access-log'; readonly format: string }
   | { readonly kind: 'w3c' }
@@ -24,6 +26,9 @@ const SNIFFED_LINES = 20
 
 const GZIP = [0x1f, 0x8b]
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
+/** The mark of a header, and what stands in it. */
+const RECORDING_MARK = [0xd8, 0x48]
+const RECORDING_NAME = 'prexy-recording'
 const EVTX_FILE = bytesOf('ElfFile\0')
 const EVTX_CHUNK = bytesOf('ElfChnk\0')
 
@@ -57,6 +62,13 @@ export function sniffFormat(bytes: Uint8Array, isWhole: boolean, hints: FormatHi
   if (bytes.length === 0) return { reason: 'it is empty' }
   if (startsWith(bytes, EVTX_FILE) || startsWith(bytes, EVTX_CHUNK) || startsWith(bytes, EVTX_CHUNK, 4_096)) {
     return { format: { kind: 'evtx' }, encoding: 'utf-8' }
+  }
+  const isMarked = startsWith(bytes, RECORDING_MARK)
+  if (
+    isMarked ||
+    (Buffer.from(bytes.subarray(0, 4_096)).includes(RECORDING_NAME, 0, 'latin1') && bytes.includes(0xd8))
+  ) {
+    return { format: { kind: 'recording' }, encoding: 'utf-8' }
   }
   const encoding = startsWith(bytes, [0xff, 0xfe]) ? 'utf-16le' : startsWith(bytes, [0xfe, 0xff]) ? 'utf-16be' : 'utf-8'
   if (encoding === 'utf-8' && bytes.includes(0)) return { reason: 'it is binary, and of no format that is known here' }

@@ -58,7 +58,7 @@ test('are at least thirty, without a problem, with an id, a level, a description
 })
 
 test('have a case each', () => {
-  expect(Object.keys(cases).toSorted()).toEqual(rules.map(({ id }) => id).toSorted())
+  expect(Object.keys(cases).toSorted()).toEqual(rules.map(({ id }) => id ?? '').toSorted())
 })
 
 describe.each(rules.map(({ id, title }) => [title, id ?? ''] as const))('%s', (title, id) => {
