@@ -37,7 +37,7 @@ const PAGES: Readonly<Record<string, Page>> = {
   '/long.html': { type: 'text/html; charset=utf-8', body: LONG, pieces: 1_000 },
   '/octets.html': {
     type: 'text/html',
-    body: 'caf\u00e9 Acme \u00ff\u00fe foo\r\n\u00c3\u00a9 acm\u00e9\n\n\nlast foo',
+    body: 'caf\u00e9 Acme \u00ff\u00fe foo\r\n\u00c3\u00a9 acm\u00e9\n\n\nlast foo.',
   },
   '/cut.html': { type: 'text/html', body: 'foo foo' },
   '/style.css': { type: 'text/css', body: 'a { color: Acme } /* foo foo */\n' },
@@ -169,7 +169,7 @@ const SITES: Readonly<Record<string, Site>> = {
   },
   'sub_filter with an upstream block': {
     server: `location / { proxy_pass http://backend; proxy_set_header Accept-Encoding ""; sub_filter acme X; }`,
-    pages: ['/page.html', '/long.html'],
+    pages: ['/page.html', '/long.html', '/seen'],
   },
 }
 

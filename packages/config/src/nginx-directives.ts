@@ -5,7 +5,9 @@ export const CARRIED: ReadonlySet<string> = new Set(
   `http server upstream location listen server_name proxy_pass proxy_set_header proxy_hide_header proxy_pass_header
   add_header return set allow deny satisfy proxy_redirect proxy_cookie_domain proxy_cookie_path client_max_body_size
   proxy_connect_timeout proxy_read_timeout proxy_send_timeout client_header_timeout client_body_timeout send_timeout
-  keepalive_timeout ssl_certificate ssl_certificate_key auth_basic auth_basic_user_file
+  keepalive_timeout ssl_certificate ssl_certificate_key ssl_protocols ssl_ciphers http2 proxy_ssl_name
+  proxy_ssl_verify proxy_ssl_trusted_certificate proxy_ssl_certificate proxy_ssl_certificate_key
+  proxy_ssl_password_file proxy_ssl_server_name proxy_ssl_session_reuse auth_basic auth_basic_user_file
   sub_filter sub_filter_once sub_filter_types sub_filter_last_modified subs_filter subs_filter_types subs_filter_bypass
   replace_filter replace_filter_types replace_filter_max_buffered_size replace_filter_last_modified replace_filter_skip
   gzip gzip_types gzip_min_length gzip_comp_level gzip_proxied gzip_vary gzip_http_version gzip_disable gzip_buffers

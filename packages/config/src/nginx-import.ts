@@ -12,9 +12,18 @@ import type { NginxDirective } from './nginx-syntax.ts'
 import { fieldsOf, longestTime, type NginxFields, type NginxTarget, targetOf, upstreamsOf } from './nginx-upstream.ts'
 import { constantsOf, constantText, type NginxConstants, nginxParts } from './nginx-variables.ts'
 import { type NginxServer, orderedServers } from './nginx-servers.ts'
-import { type ImportedMount, type ImportedUpstream, mountOf, schemaHas, upstreamOf } from './nginx-target.ts'
+import {
+  type ImportedMount,
+  type ImportedUpstream,
+  mountOf,
+  type NamedUpstreams,
+  schemaHas,
+  upstreamOf,
+} from './nginx-target.ts'
 import type { RawHeaderRule } from './header-schema.ts'
+import type { RawListen } from './listen-schema.ts'
 import type { RawRule } from './rule-schema.ts'
+import type { RawUpstream } from './upstream-schema.ts'
 import type { RewriteOptions, Timeouts } from './config-schema.ts'
 
 /** A route as a file of ours has it, and the place in the files of nginx that it comes from. */
@@ -47,7 +56,8 @@ export interface ImportedSite {
 }
 
 export interface NginxImport {
-  readonly listen: readonly string[]
+  readonly listen: readonly (string | RawListen)[]
+  readonly upstreams: Readonly<Record<string, RawUpstream>>
   readonly forwarded: 'x-forwarded' | 'none'
   readonly sites: readonly ImportedSite[]
   /** Of the server that takes every other host. */
@@ -88,7 +98,8 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
     http.directives.filter(({ name }) => name !== 'server'),
     notes,
   )
-  const context: Context = { http, upstreams: upstreamsOf(http, notes), notes, refusalOf: options.refusalOf }
+  const named: NamedUpstreams = new Map()
+  const context: Context = { http, upstreams: upstreamsOf(http, notes), named, notes, refusalOf: options.refusalOf }
   const seen: Seen = { scopes: [], fields: [] }
   const sites = found.sites.map(({ server, hosts }) => ({
     from: placeOf(server.directive),
@@ -98,6 +109,7 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
   const routes = found.fallback === undefined ? [] : routesOf(found.fallback, context, seen)
   return {
     listen: found.listen,
+    upstreams: Object.fromEntries(named),
     forwarded: seen.fields.some((fields) => fields.tellsOfClient) ? 'x-forwarded' : 'none',
     sites,
     routes,
@@ -110,6 +122,7 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
 interface Context {
   readonly http: NginxScope
   readonly upstreams: ReturnType<typeof upstreamsOf>
+  readonly named: NamedUpstreams
   readonly notes: NginxNotes
   readonly refusalOf: RuleRefusal
 }
@@ -213,7 +226,7 @@ function routeOf(location: NginxLocation, server: NginxServer, context: Context,
     )
     return answer({ respond: { status: 502 } })
   }
-  const upstream = upstreamOf(target, context.upstreams, scope, pass, notes)
+  const upstream = upstreamOf(target, context.upstreams, context.named, scope, pass, notes)
   if (upstream === undefined) return answer({ respond: { status: 502 } })
   const mount = mountOf(target, kind === 'pattern' ? undefined : text, kind, pass, notes)
   if (mount === 'refused') return answer({ respond: { status: 502 } })

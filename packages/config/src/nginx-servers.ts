@@ -1,7 +1,8 @@
 /** `server` blocks: which are meant, what names they have, and which takes the hosts that no other has. */
-import { type NginxNotes, type NginxScope } from './nginx-scope.ts'
+import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import { constantsOf, type NginxConstants } from './nginx-variables.ts'
+import type { RawListen } from './listen-schema.ts'
 
 export interface NginxServer {
   readonly scope: NginxScope
@@ -17,11 +18,12 @@ interface NginxListen {
   readonly address: string
   readonly isTls: boolean
   readonly isDefault: boolean
+  readonly hasHttp2: boolean
   readonly directive: NginxDirective | undefined
 }
 
 export interface OrderedServers {
-  readonly listen: readonly string[]
+  readonly listen: readonly (string | RawListen)[]
   readonly sites: readonly { readonly server: NginxServer; readonly hosts: readonly string[] }[]
   readonly fallback: NginxServer | undefined
 }
@@ -40,7 +42,11 @@ export function orderedServers(
     const names = [...new Set(all.flatMap(({ hosts }) => hosts))]
     return { message: `no server has the name ${site}; there are ${names.join(', ') || 'none with a name'}` }
   }
-  const served = withoutOtherPorts(chosen, notes)
+  const redirects = redirectAddresses(chosen, notes)
+  const served = withoutOtherPorts(
+    chosen.filter(({ listens }) => !listens.every(({ address }) => redirects.has(address))),
+    notes,
+  )
   const fallback = served.find(({ listens }) => listens.some(({ isDefault }) => isDefault)) ?? served.at(0)
   const sites: { server: NginxServer; hosts: readonly string[] }[] = []
   const taken = new Set<string>()
@@ -51,7 +57,7 @@ export function orderedServers(
     if (hosts.length > 0 && isReached) sites.push({ server, hosts })
     else if (server !== fallback) notes.add('missing', server.directive, 'no name of it leads here')
   }
-  return { listen: listenOf(served, notes), sites, fallback }
+  return { listen: listenOf(served, redirects, notes), sites, fallback }
 }
 
 /** Whether a pattern of another server would take one of the hosts. */
@@ -85,16 +91,96 @@ function withoutOtherPorts(servers: readonly NginxServer[], notes: NginxNotes): 
   return servers.filter((server) => !dropped.has(server))
 }
 
-function listenOf(servers: readonly NginxServer[], notes: NginxNotes): readonly string[] {
-  const addresses = new Set<string>()
-  for (const { listens } of servers) {
-    for (const { address, isTls, directive } of listens) {
-      addresses.add(address)
-      if (isTls && directive !== undefined)
-        notes.add('missing', directive, 'TLS is not carried over: this port speaks plain HTTP')
+/**
+ * Addresses where every server sends every client to https, by the port that it sends them to: `redirectPort` does that
+ * for the address as a whole.
+ */
+function redirectAddresses(servers: readonly NginxServer[], notes: NginxNotes): ReadonlyMap<string, number> {
+  const tls = servers.flatMap(({ listens }) => listens).find(({ isTls }) => isTls)
+  if (tls === undefined) return new Map()
+  const addresses = new Map<string, number>()
+  const all = new Set(
+    servers.flatMap(({ listens }) => listens.filter((one) => !one.isTls).map(({ address }) => address)),
+  )
+  for (const address of all) {
+    const here = servers.filter(({ listens }) => listens.some((one) => one.address === address))
+    const found = here.map((server) => httpsRedirect(server))
+    if (found.some((one) => one === undefined) || here.some(({ listens }) => listens.some(({ isTls }) => isTls)))
+      continue
+    for (const one of found) {
+      if (one !== undefined) notes.add('differs', one, 'the redirect is 308, to the name that the client asked for')
+    }
+    addresses.set(address, Number(/\d+$/.exec(tls.address)?.[0] ?? '443'))
+  }
+  return addresses
+}
+
+function httpsRedirect({ scope, hosts }: NginxServer): NginxDirective | undefined {
+  if (scope.directives.some(({ name }) => /^(location|if|rewrite)$/.test(name))) return undefined
+  const [given] = scope.directives.filter(({ name }) => name === 'return')
+  const to = /^https:\/\/([^/]+?)(?::\d+)?\$request_uri$/.exec(given?.args.at(-1) ?? '')?.[1]
+  const isOwn =
+    to !== undefined && (/^\$(host|http_host|server_name)$/.test(to) || (hosts.length === 1 && hosts[0] === to))
+  return isOwn ? given : undefined
+}
+
+/** The addresses of all servers, with the certificates of those that speak TLS there. */
+function listenOf(
+  servers: readonly NginxServer[],
+  redirects: ReadonlyMap<string, number>,
+  notes: NginxNotes,
+): readonly (string | RawListen)[] {
+  const entries: (string | RawListen)[] = [...redirects].map(([address, redirectPort]) => ({ address, redirectPort }))
+  const addresses = new Set(servers.flatMap(({ listens }) => listens.map(({ address }) => address)))
+  for (const address of addresses) {
+    if (redirects.has(address)) continue
+    const here = servers.flatMap((server) =>
+      server.listens.filter((one) => one.address === address).map((listen) => ({ server, listen })),
+    )
+    entries.push(here.some(({ listen }) => listen.isTls) ? tlsListen(address, here, notes) : address)
+  }
+  return entries
+}
+
+function tlsListen(
+  address: string,
+  here: readonly { readonly server: NginxServer; readonly listen: NginxListen }[],
+  notes: NginxNotes,
+): string | RawListen {
+  const certificates = new Map<string, { readonly certFile: string; readonly keyFile: string }>()
+  // That of the default server is shown to clients that name no host.
+  for (const { server } of here.toSorted((a, b) => Number(b.listen.isDefault) - Number(a.listen.isDefault))) {
+    const certs = inForce(server.scope, 'ssl_certificate')
+    const keys = inForce(server.scope, 'ssl_certificate_key')
+    for (const [index, cert] of certs.entries()) {
+      const [certFile, keyFile] = [cert.args[0], keys[index]?.args[0]]
+      if (certFile === undefined || keyFile === undefined || /\$|^data:|^engine:/.test(certFile + keyFile)) {
+        notes.add('missing', cert, 'a certificate is a file, and its key another')
+      } else certificates.set(`${certFile}\n${keyFile}`, { certFile, keyFile })
     }
   }
-  return [...addresses]
+  const [{ server, listen }] = here
+  if (certificates.size === 0) {
+    if (listen.directive !== undefined)
+      notes.add('missing', listen.directive, 'without a certificate it speaks plain HTTP')
+    return address
+  }
+  const protocols = oneInForce(server.scope, 'ssl_protocols')
+  const old = protocols?.args.filter((name) => !/^TLSv1\.[23]$/.test(name)) ?? []
+  if (protocols !== undefined && old.length > 0)
+    notes.add('missing', protocols, `${old.join(' ')}: TLS 1.2 is the oldest`)
+  const ciphers = oneInForce(server.scope, 'ssl_ciphers')?.args[0]
+  const isNew = protocols !== undefined && !protocols.args.some((name) => name !== 'TLSv1.3')
+  const hasHttp2 = here.some((one) => one.listen.hasHttp2 || oneInForce(one.server.scope, 'http2')?.args[0] === 'on')
+  return {
+    address,
+    tls: {
+      certificates: [...certificates.values()],
+      ...(isNew ? { minVersion: 'TLSv1.3' } : {}),
+      ...(ciphers === undefined ? {} : { ciphers }),
+    },
+    ...(hasHttp2 ? {} : { http2: false }),
+  }
 }
 
 function serverOf(directive: NginxDirective, http: NginxScope, notes: NginxNotes): NginxServer {
@@ -109,7 +195,9 @@ function serverOf(directive: NginxDirective, http: NginxScope, notes: NginxNotes
     constants: constantsOf(scope, new Map(serverName)),
     hosts,
     listens:
-      listens.length > 0 ? listens : [{ address: '0.0.0.0:80', isTls: false, isDefault: false, directive: undefined }],
+      listens.length > 0
+        ? listens
+        : [{ address: '0.0.0.0:80', isTls: false, isDefault: false, hasHttp2: false, directive: undefined }],
   }
 }
 
@@ -148,6 +236,7 @@ function listenAt(directive: NginxDirective, notes: NginxNotes): readonly NginxL
       address: `${shown}:${port ?? '80'}`,
       isTls: options.includes('ssl'),
       isDefault: options.includes('default_server') || options.includes('default'),
+      hasHttp2: options.includes('http2'),
       directive,
     },
   ]

@@ -18,9 +18,13 @@ export interface NginxTarget {
   readonly authority: string
   /** What takes the place of the location's path; undefined if the path goes up as it came. */
   readonly uri: string | undefined
+  /** The path of a socket, which takes the place of host and port. */
+  readonly socket?: string
 }
 
 export function targetOf(text: string): NginxTarget | undefined {
+  const local = /^http:\/\/unix:(\/[^:]+)(?::(\/.*)?)?$/i.exec(text)
+  if (local !== null) return { scheme: 'http', authority: 'localhost', uri: local[2], socket: local[1] }
   const match = /^(https?):\/\/([^/?#\s@]+)(\/.*)?$/i.exec(text)
   if (match === null || match[2].startsWith('unix:')) return undefined
   return { scheme: match[1].toLowerCase() === 'https' ? 'https' : 'http', authority: match[2], uri: match[3] }
@@ -38,6 +42,7 @@ export interface NginxUpstream {
   readonly peers: readonly NginxPeer[]
   /** Connections that are kept, of each worker. */
   readonly keepalive: number | undefined
+  readonly isLeastConnections: boolean
   readonly directive: NginxDirective
 }
 
@@ -48,14 +53,16 @@ export function upstreamsOf(http: NginxScope, notes: NginxNotes): ReadonlyMap<st
     if (directive.name !== 'upstream' || directive.block === undefined) continue
     const peers: NginxPeer[] = []
     let keepalive: number | undefined
+    let isLeastConnections = false
     for (const inner of directive.block) {
       if (inner.name === 'server') peers.push(...peerOf(inner, notes))
       else if (inner.name === 'keepalive') keepalive = Number(inner.args[0])
+      else if (inner.name === 'least_conn') isLeastConnections = true
       else if (!/^(keepalive_(timeout|requests|time)|zone)$/.test(inner.name)) {
-        notes.add('missing', inner, 'prexy chooses servers in turn, by weight')
+        notes.add('missing', inner, 'prexy chooses servers in turn by weight, or by connections')
       }
     }
-    upstreams.set(directive.args[0] ?? '', { peers, keepalive, directive })
+    upstreams.set(directive.args[0] ?? '', { peers, keepalive, isLeastConnections, directive })
   }
   return upstreams
 }
@@ -63,12 +70,12 @@ export function upstreamsOf(http: NginxScope, notes: NginxNotes): ReadonlyMap<st
 function peerOf(directive: NginxDirective, notes: NginxNotes): readonly NginxPeer[] {
   const [address = '', ...options] = directive.args
   if (options.includes('down')) return []
-  if (address.startsWith('unix:')) {
-    notes.add('missing', directive, 'sockets with a path are not carried over')
-    return []
-  }
   for (const option of options) {
     if (/^(weight=\d+|backup)$/.test(option)) continue
+    if (/^(max_fails|fail_timeout)=/.test(option)) {
+      notes.add('differs', directive, `${option}: failing servers are left out as docs/upstreams.md says`)
+      continue
+    }
     notes.add('missing', directive, `${option} has no counterpart`)
   }
   const weight = /^weight=(\d+)$/.exec(options.find((option) => option.startsWith('weight=')) ?? '')?.[1] ?? '1'

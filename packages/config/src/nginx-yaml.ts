@@ -17,7 +17,7 @@ export function formatImport(imported: NginxImport, file: string): string {
   const routes = [...imported.sites.flatMap((site) => site.routes), ...imported.routes]
   const shared = sharedServing(routes.filter(({ upstream }) => upstream !== undefined).map(({ serving }) => serving))
   const comments: [path: readonly (string | number)[], text: string][] = []
-  const { listen, forwarded, timeouts, maxBodyBytes } = imported
+  const { listen, upstreams, forwarded, timeouts, maxBodyBytes } = imported
   const fallback = routeList(imported.routes, shared, ['routes'], comments)
   const value = {
     listen: listen.length === 1 ? listen[0] : listen,
@@ -25,6 +25,7 @@ export function formatImport(imported: NginxImport, file: string): string {
     requestId: 'off',
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
     ...(maxBodyBytes === undefined ? {} : { limits: { request: { maxBodyBytes } } }),
+    ...(Object.keys(upstreams).length === 0 ? {} : { upstreams }),
     ...shared,
     ...(imported.sites.length === 0
       ? {}

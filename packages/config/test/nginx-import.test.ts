@@ -92,6 +92,82 @@ server { listen 8443; server_name a.test; location / { proxy_pass http://10.0.0.
   })
 })
 
+describe('upstreams', () => {
+  test('a group with weights, a backup and kept connections', () => {
+    const { value, missing } = convert(`upstream app_1 { least_conn; keepalive 8; server 10.0.0.1:81 weight=2;
+      server 10.0.0.2 backup; server unix:/run/app.sock; server 10.0.0.9 down; }
+      server { location / { proxy_pass http://app_1; } }`)
+    expect(missing).toEqual([])
+    expect(value.upstreams).toEqual({
+      app_1: {
+        servers: [
+          { url: 'http://10.0.0.1:81', weight: 2 },
+          { url: 'http://10.0.0.2', backup: true },
+          'unix:/run/app.sock',
+        ],
+        balance: 'least-connections',
+        hostHeader: 'app_1',
+        maxIdleConnections: 8,
+      },
+    })
+    expect(value.upstream).toBe('app_1')
+  })
+
+  test('https, with what is checked', () => {
+    const { value, differs } = convert(`server { location / { proxy_pass https://10.0.0.1; proxy_redirect off;
+      proxy_ssl_name origin.test; proxy_ssl_trusted_certificate /etc/ca.pem; } }`)
+    expect(value.upstream).toEqual({
+      url: 'https://10.0.0.1',
+      tls: { serverName: 'origin.test', caFile: '/etc/ca.pem' },
+    })
+    expect(differs).toEqual([
+      'f:1: proxy_pass: the certificate of the upstream must be valid; nginx takes any without proxy_ssl_verify',
+    ])
+  })
+
+  test('a socket', () => {
+    const { value } = convert('server { location / { proxy_pass http://unix:/run/app.sock; proxy_redirect off; } }')
+    expect(value.upstream).toEqual({ url: 'unix:/run/app.sock', hostHeader: 'localhost' })
+  })
+})
+
+describe('TLS', () => {
+  const CERTIFICATE = 'ssl_certificate /a.pem; ssl_certificate_key /a.key;'
+  test('certificates of all servers of an address, that of the default first', () => {
+    const { value, missing } = convert(`
+      server { listen 443 ssl http2; server_name b.test; ssl_certificate /b.pem; ssl_certificate_key /b.key;
+        location / { proxy_pass http://10.0.0.1; } }
+      server { listen 443 ssl default_server; ssl_protocols TLSv1.3; ${CERTIFICATE} location / { proxy_pass http://10.0.0.2; } }`)
+    expect(missing).toEqual([])
+    expect(value.listen).toEqual({
+      address: '0.0.0.0:443',
+      tls: {
+        certificates: [
+          { certFile: '/a.pem', keyFile: '/a.key' },
+          { certFile: '/b.pem', keyFile: '/b.key' },
+        ],
+      },
+    })
+  })
+
+  test('a port that only sends to https', () => {
+    const { value, missing, differs } =
+      convert(`server { listen 80; server_name a.test; return 301 https://$host$request_uri; }
+      server { listen 8443 ssl; server_name a.test; ${CERTIFICATE} proxy_redirect off; location / { proxy_pass http://10.0.0.1; } }`)
+    expect(missing).toEqual([])
+    expect(differs).toEqual(['f:1: return: the redirect is 308, to the name that the client asked for'])
+    expect(value.listen).toEqual([
+      { address: '0.0.0.0:80', redirectPort: 8443 },
+      {
+        address: '0.0.0.0:8443',
+        tls: { certificates: [{ certFile: '/a.pem', keyFile: '/a.key' }] },
+        http2: false,
+      },
+    ])
+    expect(value.upstream).toBe('http://10.0.0.1')
+  })
+})
+
 describe('what nginx keeps closed stays closed', () => {
   const closed = { respond: { status: 403 } }
   test.each([
