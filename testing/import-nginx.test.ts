@@ -79,7 +79,7 @@ const SITES: Readonly<Record<string, Site>> = {
   'sub_filter once, ASCII letter case ignored': { server: `location / { ${PASS} sub_filter acme Zenith; }` },
   'sub_filter off, several texts, the first in the file wins': {
     server: `sub_filter_once off; sub_filter foobar 1; sub_filter foo 2; sub_filter 'acme' ''; location / { ${PASS} }`,
-    pages: Object.keys(PAGES).filter((path) => path !== '/cut.html'),
+    pages: Object.keys(PAGES).filter((path) => PAGES[path]?.body.endsWith('foo') !== true),
   },
   // nginx lets go what might have become a longer text when the body ends, without looking for the shorter ones in it.
   'sub_filter: a text that begins as an earlier one, at the end of a body': {
