@@ -6,6 +6,7 @@ import { hostOf, prepareConditions, rulesForType } from '@prexy/http/conditions'
 import { type FieldList, fieldValues, isNamed } from '@prexy/http/fields'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { type Rule, typesOf } from '@prexy/rewrite/rules'
+import { withoutLinkIntegrity } from './link-integrity.ts'
 
 /** What a page may name the hash of. */
 const HASHED_TYPES = ['text/javascript', 'application/javascript', 'application/x-javascript', 'text/css']
@@ -41,40 +42,17 @@ export function rewrittenUrls(authorities: readonly (string | undefined)[], rule
   }
 }
 
-/**
- * A parameter of a link (RFC 8288 §3). Neither its name nor a bare value can begin another link.
- *
- * SECURITY: blanks belong to one place only: before a name or a value that is there, else before the next semicolon.
- * With two places for them, a link that does not end well would be tried in more ways than can be counted.
- */
-const parameterPattern = (name: string): string => {
-  const value = String.raw`(?:[ \t]*(?:"(?:[^"\\]|\\.)*"|[^\s;,"<]+))?`
-  return String.raw`[ \t]*;(?:[ \t]*${name}(?:[ \t]*=${value})?|[ \t]*=${value})?`
-}
-const PARAMETER_NAME = String.raw`[^\s=;,"<]+`
-const PARAMETER = new RegExp(parameterPattern(`(${PARAMETER_NAME})`), 'g')
-/** A link with its parameters, to the next comma. Other text is left alone. */
-const LINK = new RegExp(String.raw`<([^<>]*)>((?:${parameterPattern(PARAMETER_NAME)})*)(?=[ \t]*(?:,|$))`, 'g')
-
 /** Takes the parameter off links to what comes by way of rules. Changes `fields`; returns whether it did. */
 export function dropLinkIntegrity(fields: string[], isRewritten: IsRewritten): boolean {
   let isChanged = false
   for (let at = 0; at < fields.length; at += 2) {
     if (!isNamed(fields[at], 'link') || !/integrity/i.test(fields[at + 1])) continue
-    const value = fields[at + 1].replaceAll(LINK, (link, target: string, parameters: string) =>
-      isRewritten(target) ? `<${target}>${withoutIntegrity(parameters)}` : link,
-    )
+    const value = withoutLinkIntegrity(fields[at + 1], isRewritten)
     if (value === fields[at + 1]) continue
     fields[at + 1] = value
     isChanged = true
   }
   return isChanged
-}
-
-function withoutIntegrity(parameters: string): string {
-  return parameters.replaceAll(PARAMETER, (parameter, name: string | undefined) =>
-    name?.toLowerCase() === 'integrity' ? '' : parameter,
-  )
 }
 
 /** A hash or more in a policy, enforced or only reported (CSP Level 3 §2.3.1). */

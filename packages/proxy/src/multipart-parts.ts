@@ -126,6 +126,9 @@ export class MultipartParts {
   }
 }
 
+/** Also as `filename*` and in pieces, `filename*0=` and `filename*0*=` (RFC 2231 §3), which some readers put together. */
+const FILE_NAME = /;\s*filename(?:\*[0-9]*\*?)?\s*=/i
+
 /** Whether a part with these lines of fields is a text: no file, and nothing that its octets do not say plainly. */
 function isText(fields: string): boolean {
   let type: string | undefined
@@ -135,7 +138,7 @@ function isText(fields: string): boolean {
     const value = line.slice(colon + 1).trim()
     // A folded line, or one that is no field.
     if (line !== '' && (colon <= 0 || /^[ \t]/.test(line))) return false
-    if (name === 'content-disposition' && /;\s*filename\*?\s*=/i.test(value)) return false
+    if (name === 'content-disposition' && FILE_NAME.test(value)) return false
     if (name === 'content-transfer-encoding' && !/^(?:7bit|8bit|binary)$/i.test(value)) return false
     if (name === 'content-encoding') return false
     if (name === 'content-type') type = value

@@ -143,18 +143,24 @@ describe('integrity in Link fields', () => {
     ['</a.js>; integrity="x', '</a.js>; integrity="x'],
     ['</a.js>; integrity=x junk', '</a.js>; integrity=x junk'],
     ['</a.js>;; integrity=x;', '</a.js>;;'],
+    ['</a.js>; integrity; integrity = ;integrity="a\\"b" , <b.js>', '</a.js> , <b.js>'],
+    ['<<//x>; integrity=y, </a.js> ;integrity=z', '<<//x>; integrity=y, </a.js>'],
+    ['</a.js>; integrity=x <b>; integrity=y', '</a.js>; integrity=x <b>; integrity=y'],
   ])('%s', (value, expected) => {
     const fields = ['X', value, 'link', value]
     dropLinkIntegrity(fields, (url) => url.startsWith('/') && !url.startsWith('//'))
     expect(fields).toEqual(['X', value, 'link', expected])
   })
 
-  it.each(['<', '<a>;', '<a>;x="', ';', '<a>;integrity=', ' '])('in linear time: %s many times', (text) => {
-    const value = `integrity${text.repeat(65_536 / text.length)}`
-    const started = performance.now()
-    dropLinkIntegrity(['link', value], () => true)
-    expect(performance.now() - started).toBeLessThan(1_000)
-  })
+  it.each(['<', '<a>;', '<a>;x="', ';', '<a>;integrity=', ' ', '<a>;x=";p=";y="', '<a>;x="\\', '<a>;integrity,'])(
+    'in linear time: %s many times',
+    (text) => {
+      const value = `integrity${text.repeat(65_536 / text.length)}`
+      const started = performance.now()
+      dropLinkIntegrity(['link', value], () => true)
+      expect(performance.now() - started).toBeLessThan(200)
+    },
+  )
 
   it.each(['; ', ';\t \t', ';a= ', ';= ', ' ; a = b '])('a link that does not end well, in linear time: %j', (text) => {
     const value = `<a>${text.repeat(16_384 / text.length)}integrity "`

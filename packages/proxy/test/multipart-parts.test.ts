@@ -69,6 +69,8 @@ describe('texts of a form', () => {
   test.each<[what: string, body: string]>([
     ['a file', '--b\r\nContent-Disposition: form-data; name="f"; filename="x.txt"\r\n\r\nx\r\n--b--'],
     ['a file with an encoded name', "--b\r\nContent-Disposition: form-data; filename*=utf-8''x\r\n\r\nx\r\n--b--"],
+    ['a file with a name in pieces', '--b\r\nContent-Disposition: form-data; filename*0="x"\r\n\r\nx\r\n--b--'],
+    ['the same, encoded', "--b\r\nContent-Disposition: form-data; FileName*12*=utf-8''x\r\n\r\nx\r\n--b--"],
     ['a picture', `${part('x', 'Content-Type: image/png')}--b--`],
     ['octets', `${part('x', 'Content-Type: application/octet-stream')}--b--`],
     ['a text in UTF-16', `${part('x', 'Content-Type: text/plain; charset=utf-16le')}--b--`],
