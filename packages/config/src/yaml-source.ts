@@ -6,6 +6,7 @@
  * {@link MAX_CONFIG_CHARACTERS}. Merge keys (`<<`) are keys like any other, so a strict schema refuses them.
  */
 import { type Document, isAlias, isMap, isNode, isScalar, isSeq, type Node, parseDocument } from 'yaml'
+import { readPlainYaml } from './plain-yaml.ts'
 import type { ConfigPath, ConfigProblem, Position } from './problem.ts'
 
 /** Longest file that is read, in UTF-16 code units. */
@@ -37,8 +38,29 @@ export interface Place {
   readonly path: ConfigPath
 }
 
-/** Reads `text`, the content of `file`. Never throws: what is wrong is in `problems`. */
+/**
+ * Reads `text`, the content of `file`. Never throws: what is wrong is in `problems`. A file in plain YAML is parsed in
+ * full only when somebody asks for a position in it.
+ */
 export function readYaml(text: string, file: string): YamlSource {
+  const plain = text.length > MAX_CONFIG_CHARACTERS ? undefined : readPlainYaml(text)
+  if (plain === undefined) return readFullYaml(text, file)
+  let full: YamlSource | undefined
+  const parsed = (): YamlSource => {
+    full ??= readFullYaml(text, file)
+    return full
+  }
+  return {
+    file,
+    value: plain.value,
+    problems: [],
+    positionOf: (path, at) => parsed().positionOf(path, at),
+    keyPositionOf: (path) => parsed().keyPositionOf(path),
+  }
+}
+
+/** The same with the full parser. */
+export function readFullYaml(text: string, file: string): YamlSource {
   // The parser's own line counter misses lines behind a syntax error.
   const lineStarts = findLineStarts(text)
   const positionAt = (offset: number): Position => {
