@@ -17,12 +17,13 @@ export interface AccessLog {
 /** Log lines that a blocked standard error may leave in memory, in bytes; beyond it lines are dropped. */
 const MAX_PENDING_LOG_BYTES = 4 * 1024 * 1024
 
-export function createAccessLog(format: LogFormat): AccessLog {
+/** `worker` is told in lines for programs. */
+export function createAccessLog(format: LogFormat, worker?: number): AccessLog {
   switch (format) {
     case 'off':
       return { flush() {} }
     case 'json':
-      return jsonLog()
+      return jsonLog(worker === undefined ? {} : { worker })
     case 'text': {
       const style = stylesFor(process.stderr, process.env)
       return {
@@ -39,16 +40,16 @@ export function createAccessLog(format: LogFormat): AccessLog {
   }
 }
 
-function jsonLog(): AccessLog {
+function jsonLog(base: { readonly worker?: number }): AccessLog {
   const destination = pino.destination({ fd: 2, sync: false, maxLength: MAX_PENDING_LOG_BYTES })
   // As in main.ts: who reads the log may go away.
   destination.on('error', () => {})
-  const logger = pino({ base: {}, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+  const logger = pino({ base, timestamp: pino.stdTimeFunctions.isoTime }, destination)
   return {
     exchange(event) {
       logger.info(exchangeFields(event), 'exchange')
     },
-    upstream({ atMs, ...fields }) {
+    upstream({ atMs: _atMs, ...fields }) {
       logger.warn(fields, 'upstream')
     },
     flush() {

@@ -11,7 +11,9 @@ import { addInitCommand } from './init-command.ts'
 import { addRewriteOptions, rewriteOptions } from './rewrite-options.ts'
 import { addHuntCommands } from './hunt-command.ts'
 import { addRecordCommands } from './record-command.ts'
+import { addLifeOptions, addReloadCommand } from './reload-command.ts'
 import { addRuleOptions } from './rule-options.ts'
+import type { ServeFlags } from './serve.ts'
 import { stylesFor } from './terminal.ts'
 import { addTryCommand } from './try-command.ts'
 import { VERSION } from './version.ts'
@@ -39,6 +41,7 @@ export function buildProgram(run: CommandRun): Command {
 
   addProxyCommand(program, run)
   addServeCommand(program, run)
+  addReloadCommand(program, run)
   addReplaceCommand(program, run)
   addCheckCommand(program, run)
   addConfigCommand(program, run)
@@ -122,6 +125,7 @@ function addServeCommand(program: Command, run: CommandRun): void {
   )
   addListenOption(command)
   addLogOption(command)
+  addLifeOptions(command)
   addExamples(command, [
     ['', 'prexy serve prexy.yaml'],
     [
@@ -131,11 +135,12 @@ function addServeCommand(program: Command, run: CommandRun): void {
   ])
   addNotes(
     command,
-    'SIGTERM and SIGINT end it: no new requests, those under way are finished; a second signal ends it at once.',
+    'SIGTERM and SIGINT end it: no new requests, those under way are finished; a second signal ends it at once.\n' +
+      'SIGHUP, and prexy reload, make it read its configuration anew. docs/operating.md says more.',
   )
-  command.action(async (file: string, flags: ListenFlags & { log?: LogFormat }) => {
+  command.action(async (file: string, flags: ServeFlags) => {
     const { serveFile } = await import('./serve.ts')
-    run.code = await serveFile(file, flags.listen ?? [], flags.log)
+    run.code = await serveFile(file, flags)
   })
 }
 

@@ -24,7 +24,7 @@ import { examplesOf, notesOf } from './command-parts.ts'
 import { outlineOf } from './command-outline.ts'
 import { manPage } from './man-page.ts'
 import { buildProgram } from './program.ts'
-import { DEFAULT_DRAIN_MS } from './serve.ts'
+import { DEFAULT_DRAIN_MS } from './source.ts'
 import { VERSION } from './version.ts'
 
 const GENERATED = '<!-- Made by tools/generate-docs.mjs from the definitions in the code: edit those. -->'

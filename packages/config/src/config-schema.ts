@@ -157,6 +157,7 @@ export interface RawConfig extends RawServing {
   readonly requestId?: string
   readonly record?: RawRecord
   readonly admin?: RawAdmin
+  readonly workers?: number | 'auto'
   readonly log: 'text' | 'json' | 'off'
 }
 
@@ -642,6 +643,13 @@ export const configSchema: z.ZodType<RawConfig> = z
       ),
     record: recordSchema.exactOptional(),
     admin: adminSchema.exactOptional(),
+    workers: z
+      .union([z.int().min(1).max(256), z.literal('auto')])
+      .exactOptional()
+      .describe(
+        'Processes that share the work, or `auto` for one per core. Without it: one. Limits hold for each of them; ' +
+          'see docs/operating.md.',
+      ),
     log: z
       .enum(['text', 'json', 'off'])
       .default('text')

@@ -186,5 +186,7 @@ export interface Config {
   readonly admin?: AdminSettings
   /** Absent: nothing is recorded. */
   readonly record?: RecordSettings
+  /** Absent: one. */
+  readonly workers?: number | 'auto'
   readonly log: RawConfig['log']
 }

@@ -139,6 +139,7 @@ class Provisioner {
       ...(top.requestId === undefined ? {} : { requestId: top.requestId }),
       ...(top.admin === undefined ? {} : { admin: this.#admin(top.admin) }),
       ...(top.record === undefined ? {} : { record: recordSettings(top.record) }),
+      ...(top.workers === undefined ? {} : { workers: top.workers }),
       log: top.log,
     }
   }

@@ -1,5 +1,5 @@
 /** Sockets that clients open: accepted here, or accepted by another process and handed over. */
-import { createServer, type Socket } from 'node:net'
+import { createServer, Socket } from 'node:net'
 
 /** A client's socket of which no byte has been read. */
 export type AcceptedSocket = Socket
@@ -88,4 +88,23 @@ export async function openIntake(
     close: () => server.close(),
   }
   return intake
+}
+
+/** A message between processes may come with a socket. */
+export function isAcceptedSocket(value: unknown): value is AcceptedSocket {
+  return value instanceof Socket
+}
+
+/**
+ * For a socket that came with a message and is to leave with another one in the same turn of the event loop: nothing of
+ * it may be read here. Node begins to read at once; Bun, which offers no way to stop, begins with the next turn.
+ */
+export function keepUnread(socket: AcceptedSocket): void {
+  if (!('_handle' in socket)) return
+  const handle = socket._handle
+  if (isReadable(handle)) handle.readStop()
+}
+
+function isReadable(handle: unknown): handle is { readStop(): void } {
+  return typeof handle === 'object' && handle !== null && 'readStop' in handle
 }

@@ -1,0 +1,174 @@
+/** The life of a server: it starts, changes its configuration when asked to, and stops with a signal. */
+import cluster from 'node:cluster'
+import { availableParallelism } from 'node:os'
+import type { Config } from '@prexy/config/config'
+import { formatProblem } from '@prexy/config/problem'
+import { FILE_SYSTEM } from './config-files.ts'
+import { addressUrl } from './address-url.ts'
+import { watchConfiguration } from './config-watch.ts'
+import { CommandError, EXIT_OK } from './exit-codes.ts'
+import { recordFiles } from './file-snapshot.ts'
+import { writePidFile } from './pid-file.ts'
+import { type Plan, serveHere } from './service.ts'
+import { serviceManager } from './service-notify.ts'
+import { drainMsOf, type Source } from './source.ts'
+import { type Styles, stylesFor } from './terminal.ts'
+import { runWorker } from './worker.ts'
+import { serveWithWorkers } from './workers.ts'
+
+/** Serves until a signal ends it; the exit code. */
+export async function runServer(source: Source): Promise<number> {
+  if (cluster.isWorker) return await runWorker(source)
+  const style = stylesFor(process.stderr, process.env)
+  const say = (line: string): void => {
+    process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
+  }
+  const loaded = load(source)
+  if (loaded.plan === undefined) {
+    throw new CommandError(`the configuration has errors, nothing was started\n${loaded.problems}`)
+  }
+  if (loaded.problems !== '') process.stderr.write(`${loaded.problems}\n`)
+  const pidFile = source.path === undefined ? undefined : writePidFile(source.pidFile, source.path)
+  try {
+    return await serve(source, loaded.plan, loaded.watched, say, style)
+  } finally {
+    pidFile?.remove()
+  }
+}
+
+async function serve(
+  source: Source,
+  first: Plan,
+  watched: readonly string[],
+  say: (line: string) => void,
+  style: Styles,
+): Promise<number> {
+  let plan = first
+  const count = workerCount(source, plan.config)
+  const signals = stopSignals()
+  let onHangUp = (): void => {}
+  // Without a file there is nothing to read anew, and a terminal that closes ends what runs in it.
+  if (source.path !== undefined) process.on('SIGHUP', () => onHangUp())
+  const service = count === 1 ? await serveHere(plan, source, say) : await serveWithWorkers(plan, count, signals, say)
+  const announce = (before: readonly string[]): readonly string[] => {
+    const now = service.addresses.map(({ address, port }, index) => {
+      const scheme = plan.config.listen.at(index)?.tls === undefined ? 'http' : 'https'
+      return style.cyan(addressUrl(scheme, address, port))
+    })
+    for (const line of now) if (!before.includes(line)) say(`listening on ${line}`)
+    return now
+  }
+  let announced = announce([])
+  if (count > 1) say(style.dim(`${count} workers`))
+  for (const line of source.describe(plan.config, plan.compiled)) say(style.dim(line))
+  const manager = serviceManager(process.env, say)
+  manager.ready()
+
+  const reload = async (reason: string): Promise<void> => {
+    const next = load(source)
+    if (next.plan === undefined) {
+      say(`${reason}: the new configuration has errors, the old one stays\n${next.problems}`)
+      return
+    }
+    if (next.problems !== '') process.stderr.write(`${next.problems}\n`)
+    if (isOtherRecord(plan.config, next.plan.config)) say('record: takes a restart, recording goes on as it was')
+    if (workerCount(source, next.plan.config) !== count) say('workers: takes a restart, the number stays what it is')
+    try {
+      await service.change(next.plan)
+    } catch (error) {
+      say(`${reason}: the old configuration stays: ${error instanceof Error ? error.message : String(error)}`)
+      return
+    }
+    plan = next.plan
+    watch?.follow(next.watched)
+    announced = announce(announced)
+    say(`${reason}: the new configuration is served`)
+  }
+  const reloads = oneAtATime(async (reason: string) => {
+    manager.reloading()
+    await reload(reason)
+    manager.ready()
+  })
+  const watch =
+    source.watch && source.path !== undefined
+      ? watchConfiguration(
+          () => reloads('the configuration changed'),
+          (error) => say(`--watch: ${error.message}; changes may not be seen, SIGHUP always works`),
+        )
+      : undefined
+  watch?.follow(watched)
+  onHangUp = () => reloads('SIGHUP')
+
+  try {
+    const signal = await Promise.race([signals, service.failure])
+    const deadlineMs = drainMsOf(plan.config)
+    say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
+    manager.stopping()
+    watch?.close()
+    await service.stop(deadlineMs)
+  } finally {
+    watch?.close()
+    manager.close()
+    onHangUp = () => {}
+  }
+  return EXIT_OK
+}
+
+interface LoadedPlan {
+  /** Undefined if there are errors. */
+  readonly plan: Plan | undefined
+  /** One a line: the errors if there are any, else the warnings. */
+  readonly problems: string
+  readonly watched: readonly string[]
+}
+
+function load(source: Source): LoadedPlan {
+  const files = recordFiles(FILE_SYSTEM)
+  const { config, compiled, problems, watched, changedMs } = source.read(files)
+  const told = config === undefined ? problems.filter((problem) => problem.severity === 'error') : problems
+  const plan = config === undefined ? undefined : { config, compiled, changedMs, files: files.snapshot(changedMs) }
+  return { plan, problems: told.map(formatProblem).join('\n'), watched }
+}
+
+function workerCount(source: Source, config: Config): number {
+  const wanted = source.workers ?? config.workers ?? 1
+  return wanted === 'auto' ? availableParallelism() : wanted
+}
+
+function isOtherRecord(a: Config, b: Config): boolean {
+  return JSON.stringify(a.record) !== JSON.stringify(b.record)
+}
+
+/** Calls while one is under way become one call after it. */
+function oneAtATime(run: (reason: string) => Promise<void>): (reason: string) => void {
+  let busy = false
+  let next: string | undefined
+  const go = async (reason: string): Promise<void> => {
+    busy = true
+    await run(reason)
+    busy = false
+    const again = next
+    next = undefined
+    if (again !== undefined) await go(again)
+  }
+  return (reason) => {
+    if (busy) next = reason
+    else void go(reason)
+  }
+}
+
+const SIGNAL_NUMBERS = { SIGINT: 2, SIGTERM: 15 } as const
+
+/** Resolves with the first signal to stop. From then on a second one ends the process. */
+function stopSignals(): Promise<keyof typeof SIGNAL_NUMBERS> {
+  return new Promise((resolve) => {
+    let stopping = false
+    for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+      process.on(signal, () => {
+        if (stopping) process.exit(128 + SIGNAL_NUMBERS[signal])
+        stopping = true
+        resolve(signal)
+      })
+    }
+  })
+}

@@ -1,0 +1,70 @@
+/** What runs a configuration: this process, or workers that it watches over. */
+import type { Config } from '@prexy/config/config'
+import type { BoundAddress } from '@prexy/net/intake'
+import type { ProxyConfig } from '@prexy/proxy/proxy-config'
+import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
+import { createAccessLog } from './access-log.ts'
+import type { CompiledLists } from './config-compile.ts'
+import type { FileSnapshot } from './file-snapshot.ts'
+import { listenError } from './listen-error.ts'
+import { startRecording } from './record-setup.ts'
+import type { Source } from './source.ts'
+
+/** A configuration that was found to be without errors. */
+export interface Plan {
+  readonly config: Config
+  readonly compiled: CompiledLists
+  readonly changedMs: number
+  /** What it was read from. */
+  readonly files: FileSnapshot
+}
+
+export interface Service {
+  /** Where it listens, in the order of the configuration. */
+  readonly addresses: readonly BoundAddress[]
+  /** Serves another configuration, or rejects with why not; then the old one is served on, everywhere. */
+  change(plan: Plan): Promise<void>
+  /** Stops accepting, lets exchanges finish, breaks off what is left after `deadlineMs`. */
+  stop(deadlineMs: number): Promise<void>
+  /** Rejects when it cannot go on; never resolves. */
+  readonly failure: Promise<never>
+}
+
+/** Serves in this process. Rejects where it cannot, with an error for the user if it is the configuration's. */
+export async function serveHere(first: Plan, source: Source, say: (line: string) => void): Promise<Service> {
+  const { record } = first.config
+  const recording = record === undefined ? undefined : await startRecording(record, say)
+  let log = createAccessLog(first.config.log)
+  const proxyConfig = ({ config, compiled, changedMs }: Plan): ProxyConfig =>
+    source.proxyConfig(config, compiled, changedMs, log, recording?.recorder)
+  let server: RunningProxy
+  try {
+    server = await startProxy(proxyConfig(first))
+  } catch (error) {
+    await recording?.stop()
+    throw listenError(error)
+  }
+  return {
+    get addresses() {
+      return server.addresses
+    },
+    async change(plan) {
+      const old = log
+      log = createAccessLog(plan.config.log)
+      try {
+        const prepared = await server.prepare(proxyConfig(plan))
+        prepared.commit()
+      } catch (error) {
+        log = old
+        throw listenError(error)
+      }
+      old.flush()
+    },
+    async stop(deadlineMs) {
+      await server.stop(deadlineMs)
+      await recording?.stop()
+      log.flush()
+    },
+    failure: new Promise(() => {}),
+  }
+}
