@@ -10,6 +10,7 @@ import {
 } from './config-schema.ts'
 import { placeText } from './documents.ts'
 import { explainAgainst } from './explain.ts'
+import { parseDocument } from './parse-document.ts'
 import { type ConfigProblem, formatPath } from './problem.ts'
 import type { RawRuleEntry } from './rule-schema.ts'
 import type { Place, YamlSource } from './yaml-source.ts'
@@ -67,13 +68,13 @@ export function assemble(sources: readonly YamlSource[]): {
       continue
     }
     if (isSiteFile(source.value)) {
-      const parsed = siteSchema.safeParse(source.value)
-      if (parsed.success) sites.push({ value: parsed.data, place: { source, path: [] } })
+      const parsed = parseDocument(siteSchema, source.value)
+      if (parsed !== undefined) sites.push({ value: parsed, place: { source, path: [] } })
       else problems.push(...problemsAgainst(source, siteSchema))
       continue
     }
-    const parsed = configSchema.safeParse(source.value)
-    if (!parsed.success) {
+    const parsed = parseDocument(configSchema, source.value)
+    if (parsed === undefined) {
       problems.push(...problemsAgainst(source, configSchema))
       continue
     }
@@ -85,15 +86,15 @@ export function assemble(sources: readonly YamlSource[]): {
       if (earlier !== undefined) twice(field, place, earlier)
       else topPlaces.set(field, place)
     }
-    const own = Object.fromEntries(Object.entries(parsed.data).filter(([field]) => said.includes(field)))
-    top = top === undefined ? parsed.data : { ...top, ...own }
-    for (const [index, value] of parsed.data.sites.entries()) {
+    const own = Object.fromEntries(Object.entries(parsed).filter(([field]) => said.includes(field)))
+    top = top === undefined ? parsed : { ...top, ...own }
+    for (const [index, value] of parsed.sites.entries()) {
       sites.push({ value, place: { source, path: ['sites', index] } })
     }
-    for (const [index, value] of parsed.data.routes.entries()) {
+    for (const [index, value] of parsed.routes.entries()) {
       routes.push({ value, place: { source, path: ['routes', index] } })
     }
-    for (const [name, value] of Object.entries(parsed.data.ruleSets)) {
+    for (const [name, value] of Object.entries(parsed.ruleSets)) {
       const place = { source, path: ['ruleSets', name] }
       const earlier = ruleSets.get(name)
       if (earlier === undefined) ruleSets.set(name, { value, place })
