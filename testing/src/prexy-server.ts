@@ -35,7 +35,7 @@ export async function startPrexyServer(args: readonly string[]): Promise<PrexySe
     child.once('close', () => reject(new Error(`prexy ended before it listened:\n${told}`)))
     child.stderr.setEncoding('utf8').on('data', (text: string) => {
       told = (told + text).slice(-65_536)
-      const address = /listening on (http:\/\/\S+?)\/?\s/.exec(told)
+      const address = /listening on (https?:\/\/\S+?)\/?\s/.exec(told)
       if (address !== null) resolve(address[1])
     })
   })
