@@ -40,6 +40,7 @@ export interface ListenAddress {
   readonly tls?: ListenTls
   readonly http2?: boolean
   readonly redirectPort?: number
+  readonly proxyProtocol?: boolean
 }
 
 export interface ListenTls extends Omit<RawListenTls, 'certificates'> {

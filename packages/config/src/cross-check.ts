@@ -141,6 +141,11 @@ function checkListen({ top }: Assembly, file: Level, report: Report): void {
     if (port > 65_535) report('error', place, `there is no port ${port}`, 'the highest is 65535')
     else if (port !== 0 && seen.has(key)) report('error', place, 'stands twice', 'keep one of the two')
     seen.add(key)
+    const trusted = top.trustedProxies === undefined ? [] : listOf(top.trustedProxies)
+    if (typeof address === 'object' && address.proxyProtocol === true && trusted.length === 0) {
+      const message = 'lets nobody in without trustedProxies'
+      report('error', within(place, 'proxyProtocol'), message, 'name the addresses of the proxy in front')
+    }
   }
 }
 

@@ -17,6 +17,7 @@ export interface RawListen {
   readonly tls?: RawListenTls
   readonly http2?: boolean
   readonly redirectPort?: number
+  readonly proxyProtocol?: boolean
 }
 
 export const listenAddressSchema: z.ZodType<number | string> = z.union([
@@ -86,6 +87,13 @@ export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
         .max(65_535)
         .exactOptional()
         .describe('Answers every request with a redirect (308) to the same host by https on this port, mostly 443.'),
+      proxyProtocol: z
+        .boolean()
+        .exactOptional()
+        .describe(
+          '`true` takes connections of `trustedProxies` only, and each must begin with a header of the PROXY protocol, ' +
+            'version 1 or 2, which says who the client is; see docs/upstreams.md.',
+        ),
     })
     .describe('An address and what is spoken there.'),
 ])

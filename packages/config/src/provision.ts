@@ -267,7 +267,7 @@ class Provisioner {
     return listOf(listen).map((entry, index) => {
       const address = listenAddressOf(addressOf(entry))
       if (typeof entry !== 'object') return address
-      const { tls, http2, redirectPort } = entry
+      const { tls, http2, redirectPort, proxyProtocol } = entry
       const { source, path } = file.placeOf('listen')
       const place = { source, path: Array.isArray(listen) ? [...path, index, 'tls'] : [...path, 'tls'] }
       return {
@@ -275,6 +275,7 @@ class Provisioner {
         ...(tls === undefined ? {} : { tls: { ...tls, certificates: this.#certificates(tls, place) } }),
         ...(http2 === undefined ? {} : { http2 }),
         ...(redirectPort === undefined ? {} : { redirectPort }),
+        ...(proxyProtocol === undefined ? {} : { proxyProtocol }),
       }
     })
   }

@@ -8,6 +8,7 @@
 import { connect as connectSocket, type IpcSocketConnectOpts, type Socket, type TcpSocketConnectOpts } from 'node:net'
 import type { AddressCache } from './address-cache.ts'
 import type { ClientTls } from './client-tls.ts'
+import { clientAddressOf } from './preamble.ts'
 import { rawSocketOf } from './raw-socket.ts'
 import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
 
@@ -70,9 +71,9 @@ export class Connection {
     })
   }
 
-  /** Address of the peer, or undefined when it is already gone. */
+  /** Address of the peer, or the one that a trusted peer told of its client; undefined when it is already gone. */
   get remoteAddress(): string | undefined {
-    return this.#socket.remoteAddress
+    return clientAddressOf(this.#socket)
   }
 
   /** Bytes taken by `write` that the kernel does not have yet. While it is 0, no chunk given to `write` is in use. */

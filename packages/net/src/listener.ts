@@ -10,6 +10,7 @@ import { type Certificate, type CertificateStore, covers } from './certificates.
 import { Connection, type ConnectionHandler } from './connection.ts'
 import type { Http2Acceptor, Http2Session, Http2SessionHandler } from './http2-session.ts'
 import { type AcceptedSocket, type Intake, type IntakeOptions, openIntake } from './intake.ts'
+import { clientAddressOf, type Preamble, readPreamble } from './preamble.ts'
 import { rawSocketOf } from './raw-socket.ts'
 import { Timer, type TimerWheel } from './timer-wheel.ts'
 
@@ -63,6 +64,8 @@ export interface Service {
   readonly tls?: ListenTls
   /** Absent: HTTP/1.1 only. */
   readonly http2?: Http2Acceptor
+  /** What comes before everything else. Absent: nothing does. */
+  readonly preamble?: Preamble
 }
 
 export interface ListenOptions extends IntakeOptions {
@@ -104,10 +107,15 @@ const UNATTENDED: ConnectionHandler = { onData: () => false, onEnd() {}, onDrain
  */
 export async function listen(options: ListenOptions, acceptance: Acceptance): Promise<Listener> {
   const { admit, service = {} } = options
+  let { preamble } = service
   let front = frontOf(service, acceptance)
   const onSocket = (socket: AcceptedSocket): void => {
+    if (preamble === undefined) begin(socket)
+    else readPreamble(socket, preamble, () => begin(socket))
+  }
+  const begin = (socket: AcceptedSocket): void => {
     if (admit !== undefined) {
-      const release = admit(socket.remoteAddress)
+      const release = admit(clientAddressOf(socket))
       if (release === undefined) {
         socket.destroy()
         return
@@ -124,6 +132,7 @@ export async function listen(options: ListenOptions, acceptance: Acceptance): Pr
       return () => {
         front.leave()
         front = ready
+        preamble = next.preamble
       }
     },
     close() {
@@ -212,7 +221,7 @@ function detectHttp2(socket: Socket, connection: Connection, http2: Http2Accepto
     const { handler } = connection
     connection.handler = UNATTENDED
     socket.unshift(first)
-    http2.accept(socket, (session) => acceptance.changeToHttp2(handler, session, socket.remoteAddress))
+    http2.accept(socket, (session) => acceptance.changeToHttp2(handler, session, clientAddressOf(socket)))
   }
   const onEnd = (): void => {
     if (held !== undefined) connection.receive(held)
@@ -255,13 +264,13 @@ function tlsFront(tls: ListenTls, http2: Http2Acceptor | undefined, acceptance: 
     handshakes.get(rawSocketOf(socket))?.release()
     const session = tlsSession(socket, certificates)
     if (http2 !== undefined && socket.alpnProtocol === 'h2') {
-      http2.accept(socket, (begun) => acceptance.acceptHttp2(begun, socket.remoteAddress, session))
+      http2.accept(socket, (begun) => acceptance.acceptHttp2(begun, clientAddressOf(socket), session))
     } else {
       readOn(socket, attend(socket, session, acceptance))
     }
   })
   server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
-    acceptance.onHandshakeFault?.(socket.remoteAddress, error)
+    acceptance.onHandshakeFault?.(clientAddressOf(socket), error)
     socket.destroy()
   })
   const leave = certificates.watch(() => {
@@ -270,7 +279,7 @@ function tlsFront(tls: ListenTls, http2: Http2Acceptor | undefined, acceptance: 
   return {
     begin(socket) {
       const timer = new Timer(wheel, () => {
-        acceptance.onHandshakeFault?.(socket.remoteAddress, new Error('clientHandshakeMs passed'))
+        acceptance.onHandshakeFault?.(clientAddressOf(socket), new Error('clientHandshakeMs passed'))
         socket.destroy()
       })
       timer.arm(handshakeMs)

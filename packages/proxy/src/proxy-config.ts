@@ -63,6 +63,8 @@ export interface ListenAddress {
   readonly tls?: ListenTlsConfig
   /** Whether clients may speak HTTP/2: over TLS by ALPN, in cleartext by prior knowledge. Default true. */
   readonly http2?: boolean
+  /** True takes connections of `trustedProxies` only, which begin with a header of the PROXY protocol. Default false. */
+  readonly proxyProtocol?: boolean
   /** Answers every request with a redirect to this port by https. */
   readonly redirectPort?: number
 }
@@ -221,7 +223,7 @@ export interface ProxyTimeouts {
   readonly clientBodyMs: number
   /** Between requests; then the connection is closed. */
   readonly clientIdleMs: number
-  /** A TLS handshake; then the connection is closed. */
+  /** A TLS handshake, or a PROXY header; then the connection is closed. */
   readonly clientHandshakeMs: number
   /** The client takes nothing of a response; then its connection is reset. Seen after at most twice this time. */
   readonly clientWriteMs: number

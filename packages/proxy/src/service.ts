@@ -1,5 +1,7 @@
+import { readProxyHeader } from '@prexy/http/proxy-protocol'
 import { Http2Acceptor } from '@prexy/net/http2-session'
 import type { Service } from '@prexy/net/listener'
+import { isTrusted } from './entrance.ts'
 import type { ListenAddress } from './proxy-config.ts'
 import type { ProxyRuntime } from './runtime.ts'
 
@@ -10,10 +12,14 @@ const HTTP2_LINE_BYTES = 32
 /** Octets of one request that may come before its upstream took any. That of RFC 9113 §6.9.2. */
 const HTTP2_STREAM_WINDOW_BYTES = 65_535
 
+/** Of connections without a good PROXY header one is told of in this time, since anybody can make them. */
+const FAULT_REPORT_MS = 1_000
+
 /** What is spoken on an address. */
-export function serviceOf({ tls, http2 }: ListenAddress, runtime: ProxyRuntime): Service {
+export function serviceOf({ tls, http2, proxyProtocol }: ListenAddress, runtime: ProxyRuntime): Service {
   const { life, limits, requestLimits, timeouts, onError } = runtime
   const { wheel, ticketKeys } = life
+  let toldAt = Number.NEGATIVE_INFINITY
   const lines = requestLimits.maxHeaderCount + HTTP2_SPARE_LINES
   return {
     ...(http2 === false
@@ -31,6 +37,22 @@ export function serviceOf({ tls, http2 }: ListenAddress, runtime: ProxyRuntime):
             onError,
           ),
         }),
+    ...(proxyProtocol === true
+      ? {
+          preamble: {
+            accepts: (address) => isTrusted(address, runtime),
+            read: readProxyHeader,
+            timeoutMs: timeouts.clientHandshakeMs,
+            wheel,
+            onFault(address, reason) {
+              const now = performance.now()
+              if (now - toldAt < FAULT_REPORT_MS) return
+              toldAt = now
+              onError(new Error(`a connection of ${address ?? 'an unknown address'} was closed: ${reason}`))
+            },
+          },
+        }
+      : {}),
     ...(tls === undefined ? {} : { tls: { ticketKeys, ...tls, handshakeMs: timeouts.clientHandshakeMs, wheel } }),
   }
 }
