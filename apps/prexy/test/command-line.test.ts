@@ -81,7 +81,7 @@ describe('what is wrong with the command line', () => {
     ],
     [['serv', 'prexy.yaml'], 'there is no command serv; did you mean prexy serve?'],
     [['prexy.yaml'], 'prexy.yaml is no address; to serve a file: prexy serve prexy.yaml'],
-    [['https://origin'], '"https://origin" is https; prexy speaks plain http to upstreams'],
+    [['http://me@origin'], '"http://me@origin" has a user name; an upstream is scheme, host and port'],
     [['http://origin/path'], '"http://origin/path" has a path; an upstream is scheme, host and port'],
     [
       ['http://origin', '--listen', 'nowhere'],
