@@ -1,53 +1,57 @@
-/** Certificates for tests, made by openssl in a folder of their own. */
+/** Certificates for tests, made by the `openssl` of the system. */
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-export interface PemPair {
-  /** PEM. */
+export interface TestCertificate {
   readonly cert: string
   readonly key: string
 }
 
-export interface CertificateInit {
-  /** As openssl writes them: `DNS:origin.test,IP:127.0.0.1`. */
-  readonly names: string
-  /** Absent: signed by itself. */
-  readonly authority?: PemPair
-  /** `YYYYMMDDHHMMSSZ`, both or none. Absent: from yesterday for a month. */
-  readonly from?: string
-  readonly to?: string
-  /** True: it may sign others. */
-  readonly signs?: boolean
+export interface CertificateOptions {
+  /** Of the names. Default `DNS`. */
+  readonly kind?: 'DNS' | 'IP'
+  /** From now; negative for one that has expired. Default 30. */
+  readonly days?: number
+  readonly algorithm?: 'ec' | 'rsa'
 }
 
-/** A certificate with a new key on P-256. */
-export function makeCertificate({ names, authority, from, to, signs }: CertificateInit): PemPair {
-  const folder = mkdtempSync(join(tmpdir(), 'prexy-certificate-'))
-  const at = (file: string): string => join(folder, file)
-  const openssl = (...args: readonly string[]): void => {
-    execFileSync('openssl', args, { cwd: folder, stdio: ['ignore', 'ignore', 'pipe'] })
-  }
+/** Self-signed, for these names; the first is the subject. */
+export function makeCertificate(names: readonly string[], options: CertificateOptions = {}): TestCertificate {
+  const { kind = 'DNS', days = 30, algorithm = 'ec' } = options
+  const folder = mkdtempSync(join(tmpdir(), 'prexy-cert-'))
+  const cert = join(folder, 'cert.pem')
+  const key = join(folder, 'key.pem')
+  const keyType = algorithm === 'ec' ? ['ec', '-pkeyopt', 'ec_paramgen_curve:P-256'] : ['rsa:2048']
+  const alternatives = names.map((name) => `${kind}:${name}`).join(',')
+  const subject = ['-subj', `/CN=${names[0]}`, '-addext', `subjectAltName=${alternatives}`]
+  const files = ['-keyout', key, '-out', cert]
   try {
-    writeFileSync(
-      at('conf'),
-      `[ca]\ndefault_ca = me\n[me]\nnew_certs_dir = .\ndatabase = index\nserial = serial\npolicy = any\ndefault_md = sha256\n` +
-        `[any]\ncommonName = supplied\n[ext]\nsubjectAltName = ${names}\n` +
-        `basicConstraints = critical,CA:${signs === true ? 'TRUE' : 'FALSE'}\n`,
-    )
-    writeFileSync(at('index'), '')
-    writeFileSync(at('serial'), `${Date.now().toString(16).padStart(16, '0')}\n`)
-    const curve = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes']
-    openssl('req', '-new', ...curve, '-keyout', 'key', '-out', 'request', '-subj', '/CN=prexy test')
-    writeFileSync(at('ca.cert'), authority?.cert ?? '')
-    writeFileSync(at('ca.key'), authority?.key ?? '')
-    const signer =
-      authority === undefined ? ['-selfsign', '-keyfile', 'key'] : ['-cert', 'ca.cert', '-keyfile', 'ca.key']
-    const dates = from === undefined || to === undefined ? ['-days', '30'] : ['-startdate', from, '-enddate', to]
-    const common = ['-config', 'conf', '-extensions', 'ext', '-batch', '-notext', '-in', 'request', '-out', 'cert']
-    openssl('ca', ...signer, ...dates, ...common)
-    return { cert: readFileSync(at('cert'), 'utf8'), key: readFileSync(at('key'), 'utf8') }
+    const made = [
+      'req',
+      '-x509',
+      '-newkey',
+      ...keyType,
+      '-nodes',
+      ...files,
+      '-days',
+      String(Math.max(days, 1)),
+      ...subject,
+    ]
+    execFileSync('openssl', made, { stdio: 'ignore' })
+    if (days < 0) {
+      // `openssl req` of OpenSSL 3.0 makes none that has ended; a second signature with times of its own does.
+      const request = join(folder, 'request.pem')
+      execFileSync('openssl', ['x509', '-x509toreq', '-in', cert, '-signkey', key, '-out', request], {
+        stdio: 'ignore',
+      })
+      const times = ['-days', String(days)]
+      execFileSync('openssl', ['x509', '-req', '-in', request, '-signkey', key, '-out', cert, ...times], {
+        stdio: 'ignore',
+      })
+    }
+    return { cert: readFileSync(cert, 'utf8'), key: readFileSync(key, 'utf8') }
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -25,6 +25,8 @@ export interface Certificate {
   /** Milliseconds since the epoch. */
   readonly validFromMs: number
   readonly validToMs: number
+  /** Of its key, as node:crypto calls it: `ec`, `rsa`. */
+  readonly keyKind: string
   /** SHA-256, by which a change is seen. */
   readonly fingerprint: string
   /** @internal */
@@ -41,7 +43,8 @@ export interface Certificate {
  */
 export function readCertificate(cert: string, key: string): Certificate {
   const leaf = readLeaf(cert)
-  if (!leaf.checkPrivateKey(readKey(key))) {
+  const privateKey = readKey(key)
+  if (!leaf.checkPrivateKey(privateKey)) {
     throw new CertificateError('key', 'the key is not that of the first certificate')
   }
   let context: SecureContext
@@ -58,6 +61,7 @@ export function readCertificate(cert: string, key: string): Certificate {
     addresses: alternatives.addresses,
     validFromMs: Date.parse(leaf.validFrom),
     validToMs: Date.parse(leaf.validTo),
+    keyKind: privateKey.asymmetricKeyType ?? '',
     fingerprint: leaf.fingerprint256,
     cert,
     key,

@@ -5,8 +5,14 @@
 
 import { constants } from 'node:crypto'
 import type { Socket } from 'node:net'
-import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { type Certificate, type CertificateStore, covers } from './certificates.ts'
+import {
+  createServer as createTlsServer,
+  type SecureContextOptions,
+  type Server as TlsServer,
+  type TLSSocket,
+} from 'node:tls'
+import { type CertificateStore, covers } from './certificates.ts'
+import { serverNameOf } from './client-hello.ts'
 import { Connection, type ConnectionHandler } from './connection.ts'
 import type { Http2Acceptor, Http2Session, Http2SessionHandler } from './http2-session.ts'
 import { type AcceptedSocket, type Intake, type IntakeOptions, openIntake } from './intake.ts'
@@ -231,64 +237,116 @@ function detectHttp2(socket: Socket, connection: Connection, http2: Http2Accepto
   socket.on('end', onEnd)
 }
 
-/** TLS on top of sockets that were accepted elsewhere: the server of node:tls never listens. */
+/**
+ * TLS on top of sockets that were accepted elsewhere: the servers of node:tls never listen.
+ *
+ * There is one for each kind of key. Where SNI asks for another certificate, Node adds it to the first one instead of
+ * putting it in its place, and OpenSSL then prefers by the kind of key: a client that asked for a name with an RSA key
+ * would be shown an EC certificate for another name. So where there are several kinds, the name is read before.
+ */
 function tlsFront(tls: ListenTls, http2: Http2Acceptor | undefined, acceptance: Acceptance): Front {
   const { certificates, wheel, handshakeMs } = tls
-  const contextOptions = {
+  const handshakes = new WeakMap<Socket, Timer>()
+  const onSecure = (socket: TLSSocket): void => {
+    handshakes.get(rawSocketOf(socket))?.release()
+    const session = tlsSession(socket, certificates)
+    if (http2 !== undefined && socket.alpnProtocol === 'h2') {
+      http2.accept(socket, (begun) => acceptance.acceptHttp2(begun, socket.remoteAddress, session))
+    } else {
+      readOn(socket, attend(socket, session, acceptance))
+    }
+  }
+  const onFault = (error: Error, socket: TLSSocket): void => {
+    acceptance.onHandshakeFault?.(socket.remoteAddress, error)
+    socket.destroy()
+  }
+  const contextOptions = contextOptionsOf(tls)
+  const servers = new Map<string, TlsServer>()
+  const update = (): void => {
+    const kinds = new Set<string>()
+    for (const { keyKind, cert, key } of certificates.certificates) {
+      if (kinds.has(keyKind)) continue
+      kinds.add(keyKind)
+      const old = servers.get(keyKind)
+      const context = { ...contextOptions, cert, key }
+      if (old !== undefined) {
+        old.setSecureContext(context)
+        continue
+      }
+      const server = createTlsServer({
+        ...context,
+        allowHalfOpen: true,
+        ALPNProtocols: http2 === undefined ? ['http/1.1'] : ['h2', 'http/1.1'],
+        SNICallback: (name, done) => {
+          // SECURITY: what this throws would end the process (CVE-2026-21637).
+          try {
+            // oxlint-disable-next-line unicorn/no-null -- what node:tls asks of it
+            done(null, certificates.find(name)?.context)
+          } catch (error) {
+            done(error instanceof Error ? error : new Error(String(error)))
+          }
+        },
+      })
+      server.on('secureConnection', onSecure)
+      server.on('tlsClientError', onFault)
+      servers.set(keyKind, server)
+    }
+    for (const kind of servers.keys()) if (!kinds.has(kind)) servers.delete(kind)
+  }
+  update()
+  return {
+    begin(socket) {
+      const timer = new Timer(wheel, () => {
+        acceptance.onHandshakeFault?.(socket.remoteAddress, new Error('clientHandshakeMs passed'))
+        socket.destroy()
+      })
+      timer.arm(handshakeMs)
+      handshakes.set(socket, timer)
+      socket.once('close', () => timer.release())
+      const shake = (name: string | undefined): void => {
+        servers.get(certificates.pick(name).keyKind)?.emit('connection', socket)
+      }
+      if (servers.size === 1 || 'bun' in process.versions) shake(undefined)
+      else readServerName(socket, shake)
+    },
+    leave: certificates.watch(update),
+  }
+}
+
+function contextOptionsOf(tls: ListenTls): SecureContextOptions {
+  return {
     minVersion: tls.minVersion ?? 'TLSv1.2',
     ciphers: tls.ciphers ?? DEFAULT_CIPHERS,
     // A client renegotiates only to burn our time (RFC 8446 has done away with it). Under Bun, which never does, it is 0.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     ticketKeys: Buffer.from(tls.ticketKeys ?? crypto.getRandomValues(new Uint8Array(TICKET_KEY_BYTES))),
   }
-  const defaultContext = (): typeof contextOptions & Pick<Certificate, 'cert' | 'key'> => {
-    const { cert, key } = certificates.default
-    return { ...contextOptions, cert, key }
-  }
-  const handshakes = new WeakMap<Socket, Timer>()
-  const server = createTlsServer({
-    ...defaultContext(),
-    allowHalfOpen: true,
-    ALPNProtocols: http2 === undefined ? ['http/1.1'] : ['h2', 'http/1.1'],
-    SNICallback: (name, done) => {
-      // SECURITY: what this throws would end the process (CVE-2026-21637).
-      try {
-        // oxlint-disable-next-line unicorn/no-null -- what node:tls asks of it
-        done(null, certificates.find(name)?.context)
-      } catch (error) {
-        done(error instanceof Error ? error : new Error(String(error)))
-      }
-    },
-  })
-  server.on('secureConnection', (socket: TLSSocket) => {
-    handshakes.get(rawSocketOf(socket))?.release()
-    const session = tlsSession(socket, certificates)
-    if (http2 !== undefined && socket.alpnProtocol === 'h2') {
-      http2.accept(socket, (begun) => acceptance.acceptHttp2(begun, clientAddressOf(socket), session))
-    } else {
-      readOn(socket, attend(socket, session, acceptance))
+}
+
+/** Reads the first message of a handshake and puts it back. */
+function readServerName(socket: Socket, found: (name: string | undefined) => void): void {
+  let held: Uint8Array = new Uint8Array()
+  const ignore = (): void => {}
+  // Nobody else listens yet.
+  socket.on('error', ignore)
+  const onReadable = (): void => {
+    const chunk: unknown = socket.read()
+    if (!(chunk instanceof Uint8Array)) {
+      if (socket.readableEnded) socket.destroy()
+      return
     }
-  })
-  server.on('tlsClientError', (error: Error, socket: TLSSocket) => {
-    acceptance.onHandshakeFault?.(clientAddressOf(socket), error)
-    socket.destroy()
-  })
-  const leave = certificates.watch(() => {
-    server.setSecureContext(defaultContext())
-  })
-  return {
-    begin(socket) {
-      const timer = new Timer(wheel, () => {
-        acceptance.onHandshakeFault?.(clientAddressOf(socket), new Error('clientHandshakeMs passed'))
-        socket.destroy()
-      })
-      timer.arm(handshakeMs)
-      handshakes.set(socket, timer)
-      socket.once('close', () => timer.release())
-      server.emit('connection', socket)
-    },
-    leave,
+    held = held.length === 0 ? chunk : Buffer.concat([held, chunk])
+    const read = serverNameOf(held)
+    if (read === 'more') return
+    socket.off('readable', onReadable)
+    socket.off('error', ignore)
+    socket.unshift(held)
+    found(read.name)
   }
+  socket.on('readable', onReadable)
+  socket.on('end', () => {
+    if (socket.listenerCount('readable') > 0) socket.destroy()
+  })
 }
 
 const TICKET_KEY_BYTES = 48
