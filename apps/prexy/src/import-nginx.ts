@@ -126,6 +126,8 @@ function describeNotes(notes: readonly NginxNote[], style: Styles): string {
   list('missing', style.yellow('not carried over:'))
   list('differs', style.yellow('carried over, and different in some cases:'))
   const needless = notes.filter(({ kind }) => kind === 'needless').length
-  if (needless > 0) lines.push(style.dim(`${needless} directives have no counterpart and need none; --json lists them`))
+  if (needless === 1) lines.push(style.dim('1 directive has no counterpart and needs none; --json lists it'))
+  else if (needless > 1)
+    lines.push(style.dim(`${needless} directives have no counterpart and need none; --json lists them`))
   return lines.map((line) => `${line}\n`).join('')
 }
