@@ -230,6 +230,11 @@ class Workers implements Service {
   #onHere(id: number): void {
     const member = this.#members.get(id)
     if (member === undefined) return
+    // What it was sent before it listened is lost.
+    if (this.#stopping) {
+      this.#send(id, { kind: 'stop', deadlineMs: 0 })
+      return
+    }
     member.change = this.#lastChange
     const { files } = this.#plan
     const ticketKeys = this.#ticketKeys
