@@ -343,6 +343,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #attach(upstream: UpstreamConnection): void {
     this.#upstream = upstream
     this.#upstreamName = upstream.home.name
+    this.#upstreamAddress = undefined
     this.#attempts++
     if (this.#route?.serverTiming === true || this.#recording !== undefined) this.#askedAt = performance.now()
     this.#phase('upstream-selected')

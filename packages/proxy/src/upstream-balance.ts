@@ -56,11 +56,12 @@ export function pickServer<S extends Candidate>(
   tried: readonly unknown[],
 ): S | undefined {
   const tier = tierOf(candidates, tried)
-  const leastBusy = policy === 'least-connections' ? leastLoad(candidates, tier, tried) : Number.POSITIVE_INFINITY
+  const least = policy === 'least-connections' ? leastLoad(candidates, tier, tried) : undefined
   let picked: S | undefined
   let total = 0
   for (const candidate of candidates) {
-    if (!isEligible(candidate, tier, tried) || candidate.busy / candidate.weight > leastBusy) continue
+    if (!isEligible(candidate, tier, tried)) continue
+    if (least !== undefined && candidate.busy / candidate.weight > least) continue
     total += candidate.weight
     candidate.credit += candidate.weight
     if (picked === undefined || candidate.credit > picked.credit) picked = candidate

@@ -334,7 +334,8 @@ export class UpstreamConnection implements ConnectHandler {
 
   /** What it means that the connection was lost. */
   #lossOf(cause: Error | undefined): ProxyErrorCode {
-    if (isTlsFault(cause)) return 'E_UPSTREAM_TLS'
+    // Of a connection that has served, it is how its server closed it.
+    if (isTlsFault(cause) && this.served === 0) return 'E_UPSTREAM_TLS'
     if (this.#connected) return 'E_UPSTREAM_ABORTED'
     return this.#waiting === 'tls' ? 'E_UPSTREAM_TLS' : 'E_UPSTREAM_CONNECT'
   }
