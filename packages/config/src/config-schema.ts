@@ -128,6 +128,7 @@ export interface Limits {
   readonly maxHttp10BufferBytes?: number
   readonly maxDecodedBytes?: number
   readonly maxRequestBufferBytes?: number
+  readonly minRequestBodyBytesPerSecond?: number
   readonly maxRememberedResources?: number
   readonly maxHttp2Streams?: number
   readonly maxHttp2ResetsPerMinute?: number
@@ -543,6 +544,16 @@ const limitsSchema: z.ZodType<Limits> = z
       .exactOptional()
       .describe(
         'Bytes of a request body under `requestBodies` that are gathered to send a length; more go up in chunks.',
+      ),
+    minRequestBodyBytesPerSecond: z
+      .int()
+      .min(0)
+      .max(1_000_000_000)
+      .exactOptional()
+      .describe(
+        'How fast a request body must come, on average, once the client was waited for twice `timeouts.clientBodyMs`; a ' +
+          'slower one is answered 408. 0 lets it come as slowly as `clientBodyMs` allows: for uploads that last as long as ' +
+          'their source has something to say.',
       ),
     request: z
       .strictObject({

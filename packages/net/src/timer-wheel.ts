@@ -81,6 +81,11 @@ export class TimerWheel {
     this.#onError = options.onError
   }
 
+  /** Time by the wheel, in steps of a tick; it stands still while no timer is linked. Unit: milliseconds. */
+  get nowMs(): number {
+    return this.#tick * this.tickMs
+  }
+
   /** Timers that are linked, the disarmed ones that the wheel has not dropped yet included. */
   get linked(): number {
     return this.#linked

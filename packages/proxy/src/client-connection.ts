@@ -4,6 +4,7 @@ import type { WireFault } from '@prexy/http/wire-fault'
 import type { Connection, ConnectionHandler } from '@prexy/net/connection'
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, encodeAnswer } from './answer.ts'
+import { type BodyPace, bodyTimeout, paceOf } from './body-pace.ts'
 import { type Entrance, isTrusted, peerOf } from './entrance.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
 import type { ExchangeClient, GivenAway } from './exchange-client.ts'
@@ -55,6 +56,9 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #messageStartedAt = 0
   /** Octets read but not parsed: of a request body that its upstream does not take yet, or of later requests. */
   readonly #pending = new OctetQueue()
+  /** Of the body that is being read, once it was waited for. */
+  #pace: BodyPace | undefined = undefined
+  #isPaced = false
   /** What the client had taken when it began to be waited for. */
   #takenBytes = 0
   #parsing = false
@@ -236,6 +240,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber, this.#messageStartedAt)
     exchange.clientInBytes = this.#messageBytes
     this.#exchange = exchange
+    this.#pace = undefined
     this.#wait('nothing', 0)
     exchange.begin()
   }
@@ -252,8 +257,22 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       if (this.#waiting !== 'queue') this.#wait('queue', timeouts.upstreamQueueMs)
     } else if (this.#waiting !== 'write') {
       if (exchange.requestEnded || !exchange.takesBody) this.#wait('nothing', 0)
-      else this.#wait('body', timeouts.clientBodyMs)
+      else this.#waitForBody(exchange)
     }
+  }
+
+  #waitForBody(exchange: Exchange): void {
+    const { clientBodyMs } = this.#runtime.timeouts
+    const left = this.#leftForBody(exchange)
+    this.#isPaced = left < clientBodyMs
+    this.#wait('body', Math.min(left, clientBodyMs))
+  }
+
+  /** By its pace. Once the response has begun, who sends and who answers may take turns for as long as they like. */
+  #leftForBody({ responded }: Exchange): number {
+    if (responded) return Number.POSITIVE_INFINITY
+    this.#pace ??= paceOf(this.#runtime)
+    return this.#pace.wait(this.#messageBytes)
   }
 
   resumeRequest(): void {
@@ -408,6 +427,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
 
   #wait(waiting: Waiting, delayMs: number): void {
     this.#waiting = waiting
+    if (waiting !== 'body') this.#pace?.rest()
     if (waiting === 'nothing') this.#timer.disarm()
     else this.#timer.arm(delayMs)
   }
@@ -428,7 +448,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         exchange?.failRequest(new ProxyError('E_UPSTREAM_BUSY', { detail: 'upstreamQueueMs passed' }))
         return
       case 'body':
-        exchange?.failRequest(new ProxyError('E_CLIENT_TIMEOUT', { detail: 'clientBodyMs passed' }))
+        exchange?.failRequest(bodyTimeout(this.#isPaced))
         return
       case 'write':
         if (this.connection.unsentBytes === 0) {

@@ -158,6 +158,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     return !this.#waiting && !this.#upstreamStalled && !this.#connecting
   }
 
+  /** A response has begun, or an answer of our own. */
+  get responded(): boolean {
+    return this.#status !== undefined
+  }
+
   get requestEnded(): boolean {
     return this.#requestEnded
   }

@@ -21,6 +21,7 @@ import {
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, answerParts } from './answer.ts'
 import { type Entrance, isTrusted, peerOf } from './entrance.ts'
+import { type BodyPace, bodyTimeout, paceOf } from './body-pace.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
 import type { ExchangeClient, GivenAway } from './exchange-client.ts'
 import { fieldBytes, Http2Output, type Http2Stage } from './http2-output.ts'
@@ -156,6 +157,9 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   #bodyBytes = 0
   /** Octets of the body that came when the upstream could not take them. */
   readonly #pending = new OctetQueue()
+  /** Of the body, once it was waited for. */
+  #pace: BodyPace | undefined = undefined
+  #isPaced = false
   /** The trailers of a request that ended while octets of it were pending. */
   #pendingEnd: FieldList | undefined = undefined
   #requestEnded = false
@@ -338,8 +342,22 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
       if (this.#waiting !== 'queue') this.#wait('queue', timeouts.upstreamQueueMs)
     } else if (this.#waiting !== 'write') {
       if (this.#requestEnded || !exchange.takesBody) this.#wait('nothing', 0)
-      else this.#wait('body', timeouts.clientBodyMs)
+      else this.#waitForBody(exchange)
     }
+  }
+
+  #waitForBody(exchange: Exchange): void {
+    const { clientBodyMs } = this.#runtime.timeouts
+    const left = this.#leftForBody(exchange)
+    this.#isPaced = left < clientBodyMs
+    this.#wait('body', Math.min(left, clientBodyMs))
+  }
+
+  /** By its pace. Once the response has begun, who sends and who answers may take turns for as long as they like. */
+  #leftForBody({ responded }: Exchange): number {
+    if (responded) return Number.POSITIVE_INFINITY
+    this.#pace ??= paceOf(this.#runtime)
+    return this.#pace.wait(this.#bodyBytes)
   }
 
   #waitForWrite(): void {
@@ -349,6 +367,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
 
   #wait(waiting: Waiting, delayMs: number): void {
     this.#waiting = waiting
+    if (waiting !== 'body') this.#pace?.rest()
     if (waiting === 'nothing') this.#timer.disarm()
     else this.#timer.arm(delayMs)
   }
@@ -362,7 +381,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
         exchange?.failRequest(new ProxyError('E_UPSTREAM_BUSY', { detail: 'upstreamQueueMs passed' }))
         return
       case 'body':
-        exchange?.failRequest(new ProxyError('E_CLIENT_TIMEOUT', { detail: 'clientBodyMs passed' }))
+        exchange?.failRequest(bodyTimeout(this.#isPaced))
         return
       case 'write':
         if (this.#stream.unsentBytes === 0) {

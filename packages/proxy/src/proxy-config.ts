@@ -292,6 +292,11 @@ export interface ProxyLimits {
   readonly maxConnectionsPerAddress: number
   /** Octets of a changed request body that are gathered to send its length; a longer one goes in chunks. Default 16,384. */
   readonly maxRequestBufferBytes: number
+  /**
+   * How fast a request body must come while the client is waited for, once that took twice `clientBodyMs` in all; then
+   * 408. Default 100; 0 lets it come as slowly as `clientBodyMs` allows. Unit: bytes per second.
+   */
+  readonly minRequestBodyBytesPerSecond: number
   /** Octets that one response body may decode to; then it is broken off. Default 16 GiB. */
   readonly maxDecodedBytes: number
   /**
@@ -328,6 +333,7 @@ export const DEFAULT_LIMITS: ProxyLimits = {
   maxHttp10BufferBytes: 65_536,
   maxConnectionsPerAddress: Number.POSITIVE_INFINITY,
   maxRequestBufferBytes: 16_384,
+  minRequestBodyBytesPerSecond: 100,
   maxDecodedBytes: 16 * 2 ** 30,
   maxRememberedResources: 4_096,
   maxHttp2Streams: 100,

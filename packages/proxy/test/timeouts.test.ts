@@ -78,6 +78,31 @@ describe('a client', () => {
     expect([outcome, detail, clientInBytes]).toEqual(['client-timeout', 'clientBodyMs passed', begin.length + 1])
   })
 
+  it.each([
+    ['drop by drop', 1, false],
+    ['at the least rate', 100 * (DEFAULT_TIMEOUTS.clientBodyMs / 2_000), true],
+  ])('that sends its body %s is served only at the least rate', async (_how, bytes, isServed) => {
+    const times = 6
+    await using setup = await setUp({
+      script: async (connection) => {
+        await connection.readRequest()
+        await connection.send('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
+      },
+      manualTime: true,
+    })
+    const client = await setup.connect()
+    await client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${times * bytes}\r\n\r\n`)
+    await setup.reached('upstream-connected')
+    for (let i = 0; i < times && setup.events.length === 0; i++) {
+      await settled()
+      pass(setup, DEFAULT_TIMEOUTS.clientBodyMs / 2 - 1_000)
+      await settled()
+      if (setup.events.length === 0) await client.send('x'.repeat(bytes))
+    }
+    expect((await client.readResponse()).status).toBe(isServed ? 200 : 408)
+    if (!isServed) expect(setup.events[0].detail).toBe('slower than minRequestBodyBytesPerSecond')
+  })
+
   it('that is kept is closed after clientIdleMs, counted from its last response', async () => {
     await using setup = await setUp({ script: answering(() => plainResponse('ok')), manualTime: true })
     const client = await setup.connect()
