@@ -1,8 +1,8 @@
 /** `prexy hunt rules check` and `rules fields`: what is wrong with rules, and what they ask of events. */
-import { chooseRules, EVERY_RULE, fieldsOf, findRules, readPlaceholders } from '@prexy/hunt/rule-files'
+import { chooseRules, EVERY_RULE, fieldsOf, findRules, readPlaceholders, readRules } from '@prexy/hunt/rule-files'
 import { STARTER_RULES } from '@prexy/hunt/starter-rules'
 import { formatSigmaProblem } from '@prexy/sigma/problem'
-import { LEVELS, type RuleInfo } from '@prexy/sigma/rule'
+import { LEVELS, type RuleInfo, type SigmaDocument } from '@prexy/sigma/rule'
 import { listPlaceholders } from '@prexy/sigma/rule-set'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { count } from './hunt-input.ts'
@@ -19,6 +19,7 @@ function load(
   paths: readonly string[],
   { placeholders }: RulesFlags,
 ): ReturnType<typeof chooseRules> & {
+  readonly documents: readonly SigmaDocument[]
   readonly unreadable: readonly string[]
   readonly files: number
 } {
@@ -30,7 +31,13 @@ function load(
     throw new CommandError(`${placeholders ?? ''}: ${fileErrorReason(error)}`)
   }
   const chosen = chooseRules(texts, { ...EVERY_RULE, placeholders: values })
-  return { ...chosen, unreadable: unreadable.map(({ path, reason }) => `${path}: ${reason}`), files: texts.length }
+  const { documents } = readRules(texts)
+  return {
+    ...chosen,
+    documents,
+    unreadable: unreadable.map(({ path, reason }) => `${path}: ${reason}`),
+    files: texts.length,
+  }
 }
 
 export async function checkRules(paths: readonly string[], flags: RulesFlags): Promise<number> {

@@ -83,14 +83,15 @@ export interface ChosenRules {
   readonly problems: readonly SigmaProblem[]
   /** By rule info: whether its hits are reported, and its level. */
   readonly reported: ReadonlyMap<RuleInfo, Level | undefined>
-  /** All documents that were read, filters included. */
-  readonly documents: readonly SigmaDocument[]
   /** Documents left out by the choice. */
   readonly leftOut: number
 }
 
-/** Reads, chooses and compiles. The same texts and choice give the same set, in every thread. */
-export function chooseRules(texts: readonly RuleText[], choice: RuleChoice): ChosenRules {
+/** All documents of rule files, filters included, and what is wrong with those that are not there. */
+export function readRules(texts: readonly RuleText[]): {
+  readonly documents: readonly SigmaDocument[]
+  readonly problems: readonly SigmaProblem[]
+} {
   const documents: SigmaDocument[] = []
   const problems: SigmaProblem[] = []
   for (const { file, text } of texts) {
@@ -98,6 +99,15 @@ export function chooseRules(texts: readonly RuleText[], choice: RuleChoice): Cho
     documents.push(...read.documents)
     problems.push(...read.problems)
   }
+  return { documents, problems }
+}
+
+/**
+ * Reads, chooses and compiles. The same texts and choice give the same set, in every thread. Documents are not kept: they
+ * take several times what the compiled rules do.
+ */
+export function chooseRules(texts: readonly RuleText[], choice: RuleChoice): ChosenRules {
+  const { documents, problems } = readRules(texts)
   const tuning = new Map(choice.tuning)
   const levelOf = ({ id, level }: RuleInfo): Level | undefined => (id === undefined ? level : (tuning.get(id) ?? level))
   const isWanted = isWantedBy(choice, levelOf)
@@ -125,7 +135,7 @@ export function chooseRules(texts: readonly RuleText[], choice: RuleChoice): Cho
   const set = compileRules(used, { placeholders })
   const reported = new Map(wanted.map(({ info }) => [info, levelOf(info)]))
   const leftOut = documents.filter(({ kind }) => kind !== 'filter').length - wanted.length
-  return { set, problems: [...problems, ...set.problems], reported, documents, leftOut }
+  return { set, problems: [...problems, ...set.problems], reported, leftOut }
 }
 
 function isWantedBy(choice: RuleChoice, levelOf: (info: RuleInfo) => Level | undefined): (info: RuleInfo) => boolean {

@@ -131,11 +131,14 @@ interface RunningWorker {
   stop(): Promise<void>
 }
 
+/** What a thread lets pile up before it looks for garbage among what is new. The default is three times that. */
+const WORKER_YOUNG_MB = 16
+
 /** The thread runs what was built, also when this module is run from its source. */
 const WORKER_FILE = new URL(import.meta.url.endsWith('.ts') ? '../dist/worker.js' : './worker.js', import.meta.url)
 
 function startWorker(spec: JobSpec, hooks: WorkerHooks): RunningWorker {
-  const worker = new Worker(WORKER_FILE)
+  const worker = new Worker(WORKER_FILE, { resourceLimits: { maxYoungGenerationSizeMb: WORKER_YOUNG_MB } })
   worker.postMessage(spec)
   let isOver = false
   let open = 0
