@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 /** Trials of spreading; hundreds are in the records of `bench`. */
-const TRIALS = 25
+const TRIALS = 20
 const CONNECTIONS = 10
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-workers-'))
@@ -136,7 +136,7 @@ test(`of ${CONNECTIONS} connections no worker of two holds more than 6 (${TRIALS
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
   // On a machine that is busy otherwise a worker can be so, too; then the other one rightly takes what there is.
-  expect(most.filter((count) => count > 6).length, most.join(' ')).toBeLessThanOrEqual(TRIALS / 10)
+  expect(most.toSorted((a, b) => a - b).at(-1 - TRIALS / 10)).toBeLessThanOrEqual(6)
 })
 
 test('a worker that dies is replaced, and the others go on', async () => {
