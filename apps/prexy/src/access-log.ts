@@ -1,5 +1,6 @@
 /** One line per exchange on standard error, for people or for programs. */
 import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
 import { pino } from 'pino'
 import type { LogFormat } from './program.ts'
@@ -10,6 +11,8 @@ export interface AccessLog {
   readonly exchange?: (event: ExchangeEvent) => void
   /** A server of an upstream was left out, came back, or moved. Absent where nothing is logged. */
   readonly upstream?: (event: UpstreamEvent) => void
+  /** Connections were closed at once. Absent where nothing is logged. */
+  readonly refused?: (event: RefusalEvent) => void
   /** Writes what is still in memory. */
   flush(): void
 }
@@ -34,6 +37,9 @@ export function createAccessLog(format: LogFormat, worker?: number): AccessLog {
         upstream(event) {
           process.stderr.write(`${formatUpstream(event, style)}\n`)
         },
+        refused(event) {
+          process.stderr.write(`${formatRefusal(event, style)}\n`)
+        },
         flush() {},
       }
     }
@@ -51,6 +57,9 @@ function jsonLog(base: { readonly worker?: number }): AccessLog {
     },
     upstream({ atMs: _atMs, ...fields }) {
       logger.warn(fields, 'upstream')
+    },
+    refused({ atMs: _atMs, ...fields }) {
+      logger.warn(fields, 'refused')
     },
     flush() {
       try {
@@ -108,6 +117,14 @@ export function formatUpstream(event: UpstreamEvent, style: Styles): string {
   const time = new Date(event.atMs).toISOString().slice(11, 19)
   const of = event.upstream === event.server ? '' : ` ${printable(event.upstream)}:`
   return `${style.dim(time)} ${style.yellow('upstream')}${of} ${printable(`${event.server} ${describeChange(event)}`)}`
+}
+
+/** One line for a person: `12:00:00 refused 3 connections, the last from 192.0.2.1: maxConnectionsPerAddress was met`. */
+export function formatRefusal({ atMs, reason, connections, address }: RefusalEvent, style: Styles): string {
+  const time = new Date(atMs).toISOString().slice(11, 19)
+  const one = connections === 1 ? 'a connection' : `${connections} connections, the last`
+  const from = address === undefined ? '' : ` from ${address}`
+  return `${style.dim(time)} ${style.yellow('refused')} ${one}${from}: ${reason} was met`
 }
 
 function describeChange(change: UpstreamChange): string {

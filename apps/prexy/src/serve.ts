@@ -145,6 +145,7 @@ function proxyConfigOf(
     ...(config.forwarded === undefined ? {} : { forwarded: config.forwarded }),
     ...(config.requestId === undefined ? {} : { requestId: config.requestId }),
     ...(log.upstream === undefined ? {} : { onUpstream: log.upstream }),
+    ...(log.refused === undefined ? {} : { onRefused: log.refused }),
     ...(log.exchange === undefined ? {} : { onExchange: log.exchange }),
     ...(recorder === undefined ? {} : { recorder }),
     onError: (error) => process.stderr.write(`prexy: ${error.message}\n`),

@@ -10,6 +10,8 @@ export interface IntakeOptions {
   readonly port: number
   /** Connections beyond this many are closed at once. */
   readonly maxConnections: number
+  /** One of those was closed. */
+  readonly onRefused?: (address: string | undefined) => void
   /**
    * Asked about each socket before a byte of it is read. True: it is somebody else's now, who gives it to `adopt`, here
    * or in another process, or destroys it.
@@ -46,6 +48,7 @@ export async function openIntake(
   let open = 0
   const take = (socket: AcceptedSocket): void => {
     if (open >= intake.maxConnections) {
+      options.onRefused?.(socket.remoteAddress)
       socket.destroy()
       return
     }

@@ -6,6 +6,7 @@ import type { Entrance } from './entrance.ts'
 import { Http2Client } from './http2-client.ts'
 import type { Http2Stage } from './http2-output.ts'
 import type { ListenAddress } from './proxy-config.ts'
+import type { Refusals } from './refusals.ts'
 import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
 import { serviceOf } from './service.ts'
 
@@ -22,6 +23,7 @@ export type Client = ClientConnection | Http2Client
 export interface Reception {
   readonly runtimes: RuntimeSource
   readonly counts: AddressCounts
+  readonly refusals: Refusals
   readonly stage: Http2Stage
   readonly opened: (client: Client) => void
   readonly closed: (client: Client) => void
@@ -32,7 +34,7 @@ export interface Reception {
 export async function openAddress(
   address: ListenAddress,
   runtime: ProxyRuntime,
-  { runtimes, counts, stage, opened, closed, handOver }: Reception,
+  { runtimes, counts, refusals, stage, opened, closed, handOver }: Reception,
 ): Promise<OpenAddress> {
   const entranceOf = (tls: TlsSession | undefined): Entrance => ({
     port: String(listener.intake.address.port),
@@ -44,7 +46,12 @@ export async function openAddress(
       host: address.host,
       port: address.port,
       maxConnections: runtime.limits.maxConnections,
-      admit: (from) => counts.begin(from),
+      onRefused: (from) => refusals.add('maxConnections', from),
+      admit(from) {
+        const uncount = counts.begin(from)
+        if (uncount === undefined) refusals.add('maxConnectionsPerAddress', from)
+        return uncount
+      },
       service: serviceOf(address, runtime),
       ...(handOver === undefined ? {} : { handOver: (socket) => handOver(socket, listener.intake.address) }),
     },

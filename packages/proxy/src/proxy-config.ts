@@ -1,5 +1,6 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
 import type { ExchangeRecorder } from '@prexy/events/recorder'
+import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamEvent } from '@prexy/events/upstream'
 import type { FieldConditions } from '@prexy/http/conditions'
 import type { ForwardedForm } from '@prexy/http/forwarded'
@@ -48,6 +49,8 @@ export interface ProxyConfig {
   readonly onPhase?: (exchangeId: number, phase: Phase) => void
   /** Called when a server of an upstream is ejected, comes back, fails its checks, or moves. */
   readonly onUpstream?: (event: UpstreamEvent) => void
+  /** Connections were closed at once because a limit was met. */
+  readonly onRefused?: (event: RefusalEvent) => void
   /** How names of upstreams become addresses. Absent: as the system does it. */
   readonly resolve?: Resolve
   /** Called for what belongs to no exchange: a connection that could not be accepted, a callback that threw. */

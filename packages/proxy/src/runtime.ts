@@ -1,5 +1,6 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
 import type { ExchangeRecorder } from '@prexy/events/recorder'
+import type { RefusalEvent } from '@prexy/events/refusal'
 import type { ForwardedForm } from '@prexy/http/forwarded'
 import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
@@ -66,6 +67,7 @@ export interface ProxyRuntime {
   readonly onExchange: ((event: ExchangeEvent) => void) | undefined
   readonly recorder: ExchangeRecorder | undefined
   readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
+  readonly onRefused: ((event: RefusalEvent) => void) | undefined
   readonly onError: (error: Error) => void
 }
 
@@ -140,6 +142,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     onExchange: config.onExchange,
     recorder: config.recorder,
     onPhase: config.onPhase,
+    onRefused: config.onRefused,
     onError,
   }
 }

@@ -1,9 +1,11 @@
+import type { RefusalReason } from '@prexy/events/refusal'
 import type { AcceptedSocket, BoundAddress } from '@prexy/net/intake'
 import { AddressCounts } from './address-counts.ts'
 import { Http2Stage } from './http2-output.ts'
 import type { ListenAddress, ProxyConfig } from './proxy-config.ts'
 import { type Client, type OpenAddress, openAddress } from './open-address.ts'
 import { ProxyError } from './proxy-error.ts'
+import { Refusals } from './refusals.ts'
 import { createLife, createRuntime, type ProxyRuntime } from './runtime.ts'
 import { serviceOf } from './service.ts'
 
@@ -14,6 +16,8 @@ export interface RunningProxy {
   readonly address: BoundAddress
   /** Client connections that are open. */
   readonly connections: number
+  /** Connections that were closed at once, by the limit that was met, since the start. */
+  readonly refused: Readonly<Record<RefusalReason, number>>
   /**
    * Gets another configuration ready: makes its runtime and opens the addresses that are new in it. Rejects when it
    * cannot be served; nothing has changed then. One at a time: a second `prepare` waits for no first, and the one that
@@ -76,9 +80,18 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     emptied.clear()
   }
 
+  const refusals = new Refusals(life.wheel, (event) => {
+    const { onRefused, onError } = runtimes.current
+    try {
+      onRefused?.(event)
+    } catch (cause) {
+      onError(cause instanceof Error ? cause : new Error(String(cause)))
+    }
+  })
   const reception = {
     runtimes,
     counts,
+    refusals,
     stage: new Http2Stage(),
     opened,
     closed,
@@ -177,6 +190,7 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
         })
       })
     }
+    refusals.close()
     retire(runtimes.current)
     await Promise.all(stopping)
   }
@@ -190,6 +204,7 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     get connections() {
       return clients.size
     },
+    refused: refusals.totals,
     prepare,
     adopt(socket, { address, port }) {
       const one = open.find(
