@@ -167,6 +167,17 @@ export interface EvtxDefinition extends BaseDefinition {
   readonly goals: readonly Goal[]
 }
 
+/** A proxy in front of very many sites. */
+export interface SitesDefinition extends BaseDefinition {
+  readonly model: 'sites'
+  readonly sites: number
+  readonly rulesPerSite: number
+  /** Sites that get a first request, evenly spread. */
+  readonly asked: number
+  /** Most milliseconds, in the best runtime. */
+  readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
+}
+
 export type Definition =
   | EngineDefinition
   | CorpusDefinition
@@ -176,6 +187,7 @@ export type Definition =
   | MsgpackDefinition
   | SigmaDefinition
   | EvtxDefinition
+  | SitesDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -237,6 +249,7 @@ const MODEL_FIELDS = {
   msgpack: ['task', 'document', 'codecs'],
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
   evtx: ['events', 'readers', 'goals'],
+  sites: ['sites', 'rulesPerSite', 'asked', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
@@ -306,6 +319,7 @@ export function parseDefinition(text: string): Definition {
     }
     case 'corpus':
     case 'compile':
+    case 'sites':
   }
   return value
 }

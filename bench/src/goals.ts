@@ -61,6 +61,8 @@ function rowsOf(definition: Definition): Row[] {
       return definition.goals.map((goal) => ({ ...goal, subject: proxyRatioName(goal), unit: 'x the time' }))
     case 'connections':
       return definition.goals.map((goal) => ({ ...goal, unit: ' KB' }))
+    case 'sites':
+      return definition.goals.map((goal) => ({ ...goal, unit: ' ms' }))
     case 'msgpack':
       return []
   }

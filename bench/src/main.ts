@@ -16,6 +16,7 @@ import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
 import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
 import { runSigmaBench } from './sigma-bench.ts'
+import { runSitesBench } from './sites-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -102,6 +103,8 @@ async function measure(
       return await runProxyBench(ROOT, definition, runtimes)
     case 'connections':
       return await runConnectionsBench(ROOT, definition, runtimes)
+    case 'sites':
+      return await runSitesBench(ROOT, definition, runtimes)
     case 'msgpack':
       return runMsgpackBench(ROOT, definition, runtimes, data)
     case 'sigma':

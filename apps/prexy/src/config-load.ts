@@ -44,7 +44,9 @@ export function loadConfiguration(
     config: failed ? undefined : loaded.value,
     compiled,
     problems: sortProblems(all, loaded.files),
-    ruleCount: countRules(loaded.ruleLists),
+    get ruleCount() {
+      return countRules(loaded.ruleLists)
+    },
     routeCount: countRoutes(loaded.value),
     watched,
     changedMs: newestChangeMs(watched),
