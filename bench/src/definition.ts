@@ -95,10 +95,16 @@ export interface ProxyDefinition extends BaseDefinition {
   readonly type: 'text/html' | 'application/octet-stream'
   /** `gzip`: the origin sends it and the client gets it, both at the level of prexy's encoder. */
   readonly coding: 'identity' | 'gzip'
+  /** `https`: HTTP/1.1 over TLS. `h2`: HTTP/2 over TLS, by h2load with 10 streams a connection. */
+  readonly transport: ProxyTransport
   readonly connections: number
   readonly proxies: readonly ProxyName[]
   readonly goals: readonly ProxyGoal[]
 }
+
+/** How the load comes. */
+export const TRANSPORTS = ['http', 'https', 'h2'] as const
+export type ProxyTransport = (typeof TRANSPORTS)[number]
 
 export type ProxyPage = Omit<PageDefinition, 'needles'> & { readonly needles: readonly string[] | number }
 
@@ -244,7 +250,7 @@ const MODEL_FIELDS = {
   engine: ['page', 'rules', 'expectedMatches', 'subjects', 'goals'],
   corpus: ['bytes', 'ordinary', 'must', 'aim'],
   compile: ['subjects'],
-  proxy: ['page', 'rules', 'bodies', 'type', 'coding', 'connections', 'proxies', 'goals'],
+  proxy: ['page', 'rules', 'bodies', 'type', 'coding', 'transport', 'connections', 'proxies', 'goals'],
   connections: ['page', 'rules', 'body', 'connections', 'active', 'proxies', 'goals'],
   msgpack: ['task', 'document', 'codecs'],
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
@@ -289,6 +295,7 @@ export function parseDefinition(text: string): Definition {
       break
     }
     case 'proxy':
+      requireKnown(value.name, [value.transport], TRANSPORTS)
       requireKnown(value.name, value.proxies, PROXIES)
       requireKnown(
         value.name,

@@ -29,7 +29,8 @@ export async function runProxyBench(
   definition: ProxyDefinition,
   runtimes: readonly Runtime[],
 ): Promise<Result[]> {
-  const setup = await startOrigin(definition, ['wrk'])
+  const load = definition.transport === 'h2' ? 'h2load' : 'wrk'
+  const setup = await startOrigin(definition, definition.transport === 'http' ? [load] : [load, 'openssl'])
   if (setup === undefined) return []
   const results: Result[] = []
   const servers: RunningServer[] = []
@@ -96,7 +97,7 @@ function warmUp(setup: Setup, definition: ProxyDefinition, server: RunningServer
   }
 }
 
-/** Requests that wrk made in so many seconds. Throws when one of them failed. */
+/** Requests that the load made in so many seconds. Throws when one of them failed. */
 function requests(
   setup: Setup,
   definition: ProxyDefinition,
@@ -104,11 +105,26 @@ function requests(
   bytes: number,
   seconds: number,
 ): number {
-  const url = `http://127.0.0.1:${port}${pagePath(setup.definition, bytes)}`
+  const scheme = definition.transport === 'http' ? 'http' : 'https'
+  const url = `${scheme}://127.0.0.1:${port}${pagePath(setup.definition, bytes)}`
+  if (definition.transport === 'h2') return streams(definition, url, seconds)
   const fields = requestFields(setup.definition).flatMap((line) => ['-H', line])
   const options = ['-t1', `-c${definition.connections}`, `-d${seconds}s`, '--timeout', '10s', ...fields]
   const output = runPinned(1, 'wrk', [...options, url])
   const count = Number(/(\d+) requests in/.exec(output)?.[1] ?? 0)
   if (count === 0 || /Non-2xx|Socket errors/.test(output)) throw new Error(`the load did not go through:\n${output}`)
+  return count
+}
+
+/** Of each connection. */
+const STREAMS = 10
+
+function streams({ connections }: ProxyDefinition, url: string, seconds: number): number {
+  const options = ['-t1', `-c${connections}`, `-m${STREAMS}`, `-D${seconds}`, '--warm-up-time=0']
+  const output = runPinned(1, 'h2load', [...options, url])
+  const count = Number(/requests: \d+ total, \d+ started, (\d+) done/.exec(output)?.[1] ?? 0)
+  if (count === 0 || !/ 0 failed, 0 errored, 0 timeout/.test(output) || !/ 0 3xx, 0 4xx, 0 5xx/.test(output)) {
+    throw new Error(`the load did not go through:\n${output}`)
+  }
   return count
 }

@@ -1,14 +1,15 @@
 /** An origin (nginx) and the proxies in front of it, each in a process of its own. */
-import type { ChildProcess } from 'node:child_process'
+import { type ChildProcess, execFileSync } from 'node:child_process'
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
+import { get as getSecurely } from 'node:https'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { pageFor, rulesOf } from './bench-rules.ts'
-import type { BenchRule, ConnectionsDefinition, ProxyDefinition, ProxyName } from './definition.ts'
+import type { BenchRule, ConnectionsDefinition, ProxyDefinition, ProxyName, ProxyTransport } from './definition.ts'
 import { findProgram, startPinned, stop, type Runtime } from './programs.ts'
 
 const RELAY = fileURLToPath(new URL('./relay.js', import.meta.url))
@@ -19,7 +20,7 @@ const TICKS_PER_SECOND = 100
 const GZIP_LEVEL = 4
 
 export type SetupDefinition = (
-  | Pick<ProxyDefinition, 'bodies' | 'type' | 'coding'>
+  | Pick<ProxyDefinition, 'bodies' | 'type' | 'coding' | 'transport'>
   | Pick<ConnectionsDefinition, 'body'>
 ) &
   Pick<ProxyDefinition, 'name' | 'rules' | 'page'>
@@ -67,6 +68,7 @@ export async function startOrigin(definition: SetupDefinition, needed: readonly 
     ${compressed ? 'gzip_static always;' : ''}
   }`
   writeFileSync(join(folder, 'origin.conf'), nginxConfig('origin', server))
+  if (transportOf(definition) !== 'http') makeCertificate(folder)
   const origin = startPinned(1, 'nginx', ['-p', folder, '-c', 'origin.conf', '-e', 'stderr'])
   await listening(originPort)
   return {
@@ -164,6 +166,17 @@ function codingOf(definition: SetupDefinition): ProxyDefinition['coding'] {
   return 'coding' in definition ? definition.coding : 'identity'
 }
 
+export function transportOf(definition: SetupDefinition): ProxyTransport {
+  return 'transport' in definition ? definition.transport : 'http'
+}
+
+/** For all proxies of a bench the same: EC, P-256, as most sites have. */
+function makeCertificate(folder: string): void {
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', join(folder, 'key.pem')]
+  const out = ['-out', join(folder, 'cert.pem'), '-days', '30', '-subj', '/CN=localhost']
+  execFileSync('openssl', ['req', '-x509', ...key, ...out], { stdio: 'ignore' })
+}
+
 function isText(definition: SetupDefinition): boolean {
   return !('type' in definition) || definition.type === 'text/html'
 }
@@ -176,7 +189,7 @@ function fileName(definition: SetupDefinition, bytes: number): string {
 async function requireRight(definition: SetupDefinition, port: number, bytes: number, name: ProxyName): Promise<void> {
   const path = pagePath(definition, bytes)
   const compressed = codingOf(definition) === 'gzip'
-  const answer = await ask(port, path, compressed)
+  const answer = await ask(port, path, compressed, transportOf(definition) !== 'http')
   const body = compressed ? gunzipSync(answer.body) : answer.body
   let expected = Buffer.from(pageFor(definition.page, definition.rules, bytes)).toString('latin1')
   const replaces = name === 'prexy' || name === 'nginx-sub-filter' || name === 'nginx-gunzip-sub-filter'
@@ -193,10 +206,12 @@ function ask(
   port: number,
   path: string,
   compressed: boolean,
+  secure: boolean,
 ): Promise<{ status: number | undefined; coding: string | undefined; body: Buffer }> {
   return new Promise((resolve, reject) => {
     const headers = { 'Accept-Encoding': compressed ? 'gzip' : 'identity' }
-    const request = get({ host: '127.0.0.1', port, path, headers, agent: false }, (response) => {
+    const options = { host: '127.0.0.1', port, path, headers, agent: false, rejectUnauthorized: false } as const
+    const request = (secure ? getSecurely : get)(options, (response) => {
       const pieces: Buffer[] = []
       response.on('data', (piece: Buffer) => pieces.push(piece))
       response.on('error', reject)
@@ -222,6 +237,7 @@ function nginxArgs({ definition, folder, originPort }: Setup, port: number, name
           .map((rule) => `sub_filter '${literal(rule)}' '${rule.with}';`)
           .concat('sub_filter_once off;')
           .join('\n        ')
+  const transport = transportOf(definition)
   const pass = (upstream: string): string => `proxy_pass http://${upstream};
         proxy_http_version 1.1;
         proxy_set_header Connection '';`
@@ -230,7 +246,8 @@ function nginxArgs({ definition, folder, originPort }: Setup, port: number, name
         gzip_min_length 0;`
   const plain = `
     server {
-      listen 127.0.0.1:${port} backlog=4096;
+      listen 127.0.0.1:${port}${transport === 'http' ? '' : ' ssl'}${transport === 'h2' ? ' http2' : ''} backlog=4096;
+      ${transport === 'http' ? '' : `ssl_certificate ${folder}/cert.pem; ssl_certificate_key ${folder}/key.pem;`}
       location / {
         ${pass('origin')}
         ${filters}
@@ -285,10 +302,19 @@ http {
 `
 }
 
-function scriptArgs(root: string, { definition, originPort }: Setup, port: number, name: ProxyName): string[] {
+function scriptArgs(root: string, { definition, originPort, folder }: Setup, port: number, name: ProxyName): string[] {
   if (name !== 'prexy') return [RELAY, String(originPort), String(port), ...(name === 'relay-native' ? ['native'] : [])]
-  const rules = rulesOf(definition.rules).flatMap((rule) => ['--text', literal(rule), '--with', rule.with])
   const entry = join(root, 'apps/prexy/bin/prexy.mjs')
+  if (transportOf(definition) !== 'http') {
+    const certificates = [{ certFile: 'cert.pem', keyFile: 'key.pem' }]
+    const listen = { address: `127.0.0.1:${port}`, tls: { certificates }, http2: transportOf(definition) === 'h2' }
+    const rules = rulesOf(definition.rules).map((rule) => ({ text: literal(rule), with: rule.with }))
+    // JSON is YAML.
+    const file = join(folder, 'prexy.yaml')
+    writeFileSync(file, JSON.stringify({ listen, upstream: `http://127.0.0.1:${originPort}`, rules, log: 'off' }))
+    return [entry, 'serve', file]
+  }
+  const rules = rulesOf(definition.rules).flatMap((rule) => ['--text', literal(rule), '--with', rule.with])
   return [entry, `http://127.0.0.1:${originPort}`, '--listen', `127.0.0.1:${port}`, '--log', 'off', ...rules]
 }
 
