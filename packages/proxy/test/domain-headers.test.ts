@@ -204,7 +204,7 @@ describe('a cookie for all names of the copy', () => {
     ['is for all when another route says the same', { domain: 'x.a.example', to: 'x.b.test' }, 's=1; Domain=b.test'],
   ])('%s', async (_what, beside, expected) => {
     await using setup = await setUp({ script })
-    const upstream = { host: '127.0.0.1', port: setup.origin.port }
+    const upstream = { servers: [{ host: '127.0.0.1', port: setup.origin.port }] }
     const routes = [
       { name: 'beside', hosts: ['x.b.test'], upstream, rules: compileRuleSet([beside], {}) },
       { name: 'here', upstream, rules: compileRuleSet(rules, {}) },

@@ -12,7 +12,11 @@ const LOOPBACK = { host: '127.0.0.1', port: 0 }
 /** A configuration that calls `Acme` by another name, in front of the origin at `port`. */
 function calling(name: string, port: number, init: Partial<ProxyConfig> = {}): ProxyConfig {
   const rules = compileRuleSet([{ text: 'Acme', with: name }])
-  return { listen: [LOOPBACK], routes: [{ name: 'all', upstream: { host: '127.0.0.1', port }, rules }], ...init }
+  return {
+    listen: [LOOPBACK],
+    routes: [{ name: 'all', upstream: { servers: [{ host: '127.0.0.1', port }] }, rules }],
+    ...init,
+  }
 }
 
 async function answerAll(connection: OriginConnection): Promise<void> {

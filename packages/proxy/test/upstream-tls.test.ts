@@ -1,31 +1,31 @@
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import { createServer as createTlsServer } from 'node:tls'
-import { makeCertificate, type PemPair } from '@prexy/testing/certificates'
+import { type IssuedCertificate, issueCertificate } from '@prexy/testing/issued-certificates'
 import { plainResponse, startRawOrigin } from '@prexy/testing/raw-origin'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import type { UpstreamConfig, UpstreamServerConfig } from '../src/proxy-config.ts'
 import { type Setup, setUp } from './harness.ts'
 
-const authority = makeCertificate({ names: 'DNS:authority.test', signs: true })
-const stranger = makeCertificate({ names: 'DNS:stranger.test', signs: true })
+const authority = issueCertificate({ names: 'DNS:authority.test', signs: true })
+const stranger = issueCertificate({ names: 'DNS:stranger.test', signs: true })
 const names = 'DNS:origin.test,IP:127.0.0.1'
-const good = makeCertificate({ names, authority })
-const pairs: Readonly<Record<string, PemPair>> = {
+const good = issueCertificate({ names, authority })
+const pairs: Readonly<Record<string, IssuedCertificate>> = {
   good,
-  expired: makeCertificate({ names, authority, from: '20200101000000Z', to: '20200201000000Z' }),
-  future: makeCertificate({ names, authority, from: '20400101000000Z', to: '20400201000000Z' }),
-  otherName: makeCertificate({ names: 'DNS:other.test', authority }),
-  selfSigned: makeCertificate({ names }),
-  ofStranger: makeCertificate({ names, authority: stranger }),
+  expired: issueCertificate({ names, authority, from: '20200101000000Z', to: '20200201000000Z' }),
+  future: issueCertificate({ names, authority, from: '20400101000000Z', to: '20400201000000Z' }),
+  otherName: issueCertificate({ names: 'DNS:other.test', authority }),
+  selfSigned: issueCertificate({ names }),
+  ofStranger: issueCertificate({ names, authority: stranger }),
 }
-const ours = makeCertificate({ names: 'DNS:prexy.test', authority })
-const oursOfStranger = makeCertificate({ names: 'DNS:prexy.test', authority: stranger })
+const ours = issueCertificate({ names: 'DNS:prexy.test', authority })
+const oursOfStranger = issueCertificate({ names: 'DNS:prexy.test', authority: stranger })
 
 const servers = new Map<string, Server>()
 
 /** Answers with the name that it was told. */
-async function startTls(name: string, pair: PemPair, asksForCertificate: boolean): Promise<void> {
+async function startTls(name: string, pair: IssuedCertificate, asksForCertificate: boolean): Promise<void> {
   const client = asksForCertificate ? { requestCert: true, rejectUnauthorized: true, ca: authority.cert } : {}
   const server = createServer({ ...pair, ...client }, (request, response) => {
     const { socket } = request
