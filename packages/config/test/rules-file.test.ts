@@ -56,8 +56,12 @@ test('lines may end in CR LF', () => {
 })
 
 test('a configuration that is no file is checked the same, without places', () => {
-  expect(configFromValue({ upstream: 'https://a', lisen: 1 }).problems).toEqual([
-    { path: 'upstream', message: '"https://a" is https', hint: 'prexy speaks plain http to upstreams' },
+  expect(configFromValue({ upstream: 'ftp://a', lisen: 1 }).problems).toEqual([
+    {
+      path: 'upstream',
+      message: '"ftp://a" is no address of an upstream',
+      hint: 'write it like http://127.0.0.1:9000',
+    },
     { path: 'lisen', message: 'unknown key', hint: 'did you mean listen?' },
   ])
 })
