@@ -1,5 +1,12 @@
 /** docs/cli.md and docs/configuration.md, made from the definitions that the program itself runs on. */
 import type { Command, Option } from 'commander'
+import {
+  DEFAULT_RATE_SECONDS,
+  DEFAULT_REALM,
+  DEFAULT_REDIRECT_STATUS,
+  DEFAULT_RESPOND_STATUS,
+  DEFAULT_RETRY_AFTER_SECONDS,
+} from '@prexy/config/provision'
 import { configurationSections, type FieldReference } from '@prexy/config/reference'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS } from '@prexy/http/limits'
 import {
@@ -45,6 +52,11 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
     ['upstream.servers[].weight', 1],
     ...entriesUnder('upstream.ejection', DEFAULT_EJECTION),
     ...entriesUnder('upstream.healthCheck', { ...DEFAULT_HEALTH_CHECK, status: DEFAULT_HEALTH_CHECK.status.join('-') }),
+    ['redirect.status', DEFAULT_REDIRECT_STATUS],
+    ['respond.status', DEFAULT_RESPOND_STATUS],
+    ['access.basicAuth.realm', DEFAULT_REALM],
+    ['access.rateLimit.seconds', DEFAULT_RATE_SECONDS],
+    ['maintenance.retryAfterSeconds', DEFAULT_RETRY_AFTER_SECONDS],
     ['forwarded', DEFAULT_FORWARDED],
     ['requestId', DEFAULT_REQUEST_ID_FIELD],
     ...entriesUnder('timeouts', { ...DEFAULT_TIMEOUTS, drainMs: DEFAULT_DRAIN_MS }),
@@ -71,11 +83,19 @@ export function configurationReference(example: string): string {
   const parts = [
     GENERATED,
     '# Configuration',
-    'One YAML file says what prexy does. `prexy check FILE` says everything that is wrong with it, `prexy serve FILE` runs it.',
+    [
+      'A YAML file, or a folder of them, says what prexy does. `prexy check FILE` says everything that is wrong with it,',
+      '`prexy config show FILE` what it comes to, `prexy serve FILE` runs it. For more than one site see',
+      '[many-sites.md](many-sites.md); for completion in an editor, `prexy config schema`.',
+    ].join('\n'),
     `\`\`\`yaml\n${example.trimEnd()}\n\`\`\``,
     [
       'The file is YAML 1.2: `on`, `yes` and `no` are texts. Keys that stand twice, merge keys, unknown keys and unknown tags',
       "are refused. Patterns are best put in single quotes, where only `'` itself is special (written twice).",
+    ].join('\n'),
+    [
+      'Secrets may stand in variables of the environment: `${env:NAME}` in values of header rules and in hashes of passwords.',
+      'A variable that is not set, or empty, is an error.',
     ].join('\n'),
     'A rules file, as `--rules` takes it, is the list below `rules` on its own.',
   ]

@@ -1,7 +1,7 @@
 /** What a route does, and what it says when it cannot; the descriptions are the reference documentation. */
 import { z } from 'zod'
 import { addressRange } from './access-schema.ts'
-import { fieldName, mediaType, type OneOrMore, oneOrMore } from './rule-schema.ts'
+import { fieldName, type OneOrMore, oneOrMore } from './rule-schema.ts'
 
 export interface RawRedirect {
   readonly to: string
@@ -24,16 +24,6 @@ export interface RawMaintenance {
   readonly page?: string | RawPage
   readonly retryAfterSeconds?: number
   readonly allow?: OneOrMore<string>
-}
-
-export interface RawMount {
-  readonly at: string
-  readonly to?: string
-}
-
-export interface RawCompress {
-  readonly minBytes?: number
-  readonly types?: OneOrMore<string>
 }
 
 export const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308]
@@ -126,35 +116,4 @@ export const maintenanceSchema: z.ZodType<boolean | RawMaintenance> = z.union([
         .describe('Addresses and ranges of clients that see the site all the same.'),
     })
     .describe('A site that is closed for a while.'),
-])
-
-const mountPath = z
-  .string()
-  .regex(/^\/([\w.~!$&'()*+,;=:@/-]|%[0-9A-Fa-f]{2})*$/, 'is no path to mount at; write it like /shop')
-
-export const mountSchema: z.ZodType<string | RawMount> = z.union([
-  mountPath,
-  z
-    .strictObject({
-      at: mountPath.describe('Where clients see it.'),
-      to: mountPath.exactOptional().describe('Where the upstream has it.'),
-    })
-    .describe('Where clients see what the upstream has elsewhere.'),
-])
-
-export const compressSchema: z.ZodType<boolean | RawCompress> = z.union([
-  z.boolean(),
-  z
-    .strictObject({
-      minBytes: z
-        .int()
-        .min(0)
-        .max(1_073_741_824)
-        .exactOptional()
-        .describe('A response that says it is shorter goes as it is.'),
-      types: oneOrMore(mediaType)
-        .exactOptional()
-        .describe('Media types that are compressed. Without it: those that rules look at.'),
-    })
-    .describe('What is compressed.'),
 ])

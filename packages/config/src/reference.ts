@@ -1,6 +1,8 @@
 /** The schema as text for people: every field with its type, bounds and meaning, in the order of the schema. */
 import { z } from 'zod'
-import { configSchema, rewriteOptionsSchema } from './config-schema.ts'
+import { accessSchema, basicAuthSchema, rateLimitSchema } from './access-schema.ts'
+import { maintenanceSchema, redirectSchema, respondSchema } from './action-schema.ts'
+import { configSchema, rewriteOptionsSchema, siteSchema } from './config-schema.ts'
 import { unwrapped } from './explain.ts'
 import { requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
 import { RULE_KINDS } from './rule-schema.ts'
@@ -34,6 +36,7 @@ export function configurationSections(): readonly SectionReference[] {
   const common = first.fields.filter((field) =>
     others.every((rule) => rule.fields.some((one) => one.name === field.name)),
   )
+  const routes = sectionOf('Routes', 'routes[]', mappingIn(schemaAtPath('routes')))
   return [
     top,
     sectionOf('Upstreams', 'upstream', mappingIn(schemaAtPath('upstream'))),
@@ -41,7 +44,14 @@ export function configurationSections(): readonly SectionReference[] {
     sectionOf('Upstreams: ejection', 'upstream.ejection', UPSTREAM_PARTS.ejection),
     sectionOf('Upstreams: health checks', 'upstream.healthCheck', UPSTREAM_PARTS.healthCheck),
     sectionOf('Upstreams: TLS', 'upstream.tls', UPSTREAM_PARTS.tls),
-    sectionOf('Routes', 'routes[]', mappingIn(schemaAtPath('routes'))),
+    besides(sectionOf('Sites', 'sites[]', siteSchema), routes),
+    routes,
+    sectionOf('Redirects', 'redirect', mappingIn(redirectSchema)),
+    sectionOf('Answers of prexy itself', 'respond', respondSchema),
+    sectionOf('Access', 'access', accessSchema),
+    sectionOf('Access: passwords', 'access.basicAuth', basicAuthSchema),
+    sectionOf('Access: rates', 'access.rateLimit', rateLimitSchema),
+    sectionOf('Maintenance', 'maintenance', mappingIn(maintenanceSchema)),
     ...rules.map((rule) => ({
       ...rule,
       fields: rule.fields.filter((field) => !common.some((one) => one.name === field.name)),
@@ -66,6 +76,17 @@ export function configurationSections(): readonly SectionReference[] {
     sectionOf('Recordings', 'record', schemaAtPath('record')),
     sectionOf('Recordings: bodies', 'record.bodies', schemaAtPath('record', 'bodies')),
   ]
+}
+
+/** The fields of a section that another does not have in the same words. */
+function besides(section: SectionReference, other: SectionReference): SectionReference {
+  const said = new Set(other.fields.map(({ name, description }) => `${name}: ${description}`))
+  const fields = section.fields.filter(({ name, description }) => !said.has(`${name}: ${description}`))
+  return {
+    ...section,
+    description: `${section.description} It has the fields of a route, too, but for \`path\`, \`method\` and \`header\`.`,
+    fields,
+  }
 }
 
 type Schema = z.core.$ZodType
