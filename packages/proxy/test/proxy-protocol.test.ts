@@ -1,4 +1,6 @@
 import { connect as connectTcp, createServer, type AddressInfo, type Socket } from 'node:net'
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
 import { connect as connectTls } from 'node:tls'
 import { CertificateStore, readCertificate } from '@prexy/net/certificates'
 import { TimerWheel } from '@prexy/net/timer-wheel'
@@ -158,6 +160,21 @@ describe('behind a proxy that speaks the PROXY protocol', () => {
     expect(await exchange(port, [HEADER + REQUEST])).toBe('')
     expect(await exchange(port, [HEADER.replace('192.0.2.7', '192.0.2.8') + REQUEST])).toContain('200')
     for (const socket of held) socket.destroy()
+  })
+
+  it('a client that speaks HTTP/2 from the start is known by its address, too', async () => {
+    await using setup = await setUp()
+    const socket = connectTcp(setup.proxy.address.port, '127.0.0.1')
+    socket.write(HEADER)
+    const session = connectHttp2('http://a', { createConnection: () => socket })
+    const stream = session.request({ ':path': '/', ':authority': 'a' })
+    let body = ''
+    stream.setEncoding('latin1').on('data', (text: string) => {
+      body += text
+    })
+    await once(stream, 'end')
+    expect(body).toBe('192.0.2.7')
+    session.destroy()
   })
 
   it.each(['in one read with its handshake', 'ahead of it'])('a TLS client is announced %s', async (how) => {
