@@ -279,7 +279,16 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
     })
   }
   const connection = new Connection(socket, handler, onError)
+  let fault: Error | undefined
+  socket.on('error', (error) => {
+    fault ??= error
+  })
   socket.on('end', () => {
+    // Node goes on after an alert of TLS, and ends.
+    if (fault !== undefined) {
+      connection.loseTo(fault)
+      return
+    }
     // When data and RST arrive together, libuv reports the reset as an end of file. A connection that was reset has no
     // peer any more; one whose peer ended its side has, as long as ours is open. Unix sockets never name their peer.
     const reset = 'host' in options && socket.remoteAddress === undefined && !socket.writableEnded

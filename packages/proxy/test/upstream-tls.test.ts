@@ -1,5 +1,9 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { createServer as createTlsServer } from 'node:tls'
 import { type IssuedCertificate, issueCertificate } from '@prexy/testing/issued-certificates'
 import { plainResponse, startRawOrigin } from '@prexy/testing/raw-origin'
@@ -141,6 +145,33 @@ describe('an https upstream', () => {
     const { outcome, detail } = await setup.event(1)
     expect(outcome).toMatch(/^upstream-(connect-failed|aborted)$/)
     expect(detail).not.toBe(undefined)
+  })
+
+  it('that asks for a certificate by an alert of TLS 1.3 says so in the event', async () => {
+    // OpenSSL's own server, because that of Node sends none.
+    const folder = mkdtempSync(join(tmpdir(), 'prexy-tls-'))
+    for (const [name, text] of Object.entries({ cert: good.cert, key: good.key, ca })) {
+      writeFileSync(join(folder, name), text)
+    }
+    const asks = ['-Verify', '1', '-verify_return_error', '-CAfile', 'ca', '-cert', 'cert', '-key', 'key']
+    const server = spawn('openssl', ['s_server', '-accept', '127.0.0.1:0', '-www', ...asks], { cwd: folder })
+    const port = await new Promise<number>((resolve) => {
+      let told = ''
+      server.stdout.setEncoding('latin1').on('data', (text: string) => {
+        told += text
+        const found = /ACCEPT 127\.0\.0\.1:(\d+)/.exec(told)
+        if (found !== null) resolve(Number(found[1]))
+      })
+    })
+    await using setup = await setUpTls(port, { ca })
+    expect((await (await setup.connect()).get('/')).status).toBe(502)
+    const { outcome, detail } = await setup.event(1)
+    expect([outcome, detail]).toEqual([
+      'upstream-connect-failed',
+      expect.stringContaining('TLS: it asks for a certificate of ours; name it with certFile and keyFile'),
+    ])
+    server.kill()
+    rmSync(folder, { recursive: true })
   })
 
   it('that speaks no TLS is 502', async () => {
