@@ -6,6 +6,7 @@
  */
 
 import { connect as connectSocket, type IpcSocketConnectOpts, type Socket, type TcpSocketConnectOpts } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { AddressCache } from './address-cache.ts'
 import type { ClientTls } from './client-tls.ts'
 import { clientAddressOf } from './preamble.ts'
@@ -43,12 +44,16 @@ export class Connection {
   #paused = false
   #wantsDrain = false
   #closed = false
+  readonly #encryptsAtOnce: boolean
+  /** Length of the chunk that was encrypted as it was written, if it is all that waits to be sent; else 0. */
+  #encryptedBytes = 0
 
   /** @internal Made by `listen` and `connect`. */
   constructor(socket: Socket, handler: ConnectionHandler, onError: (error: Error) => void) {
     this.#socket = socket
     this.handler = handler
     this.#onError = onError
+    this.#encryptsAtOnce = socket instanceof TLSSocket && !('bun' in process.versions)
     socket.on('drain', () => {
       if (!this.#wantsDrain) return
       this.#wantsDrain = false
@@ -81,6 +86,15 @@ export class Connection {
     return this.#socket.writableLength
   }
 
+  /**
+   * Whether a chunk given to `write` is still in use. TLS under Node encrypts a chunk within `write` if nothing waits
+   * before it, and is done with it then, long before its bytes are sent.
+   */
+  get holdsChunks(): boolean {
+    const { writableLength } = this.#socket
+    return writableLength > 0 && writableLength !== this.#encryptedBytes
+  }
+
   /** Bytes that the kernel has taken so far; does not grow while the peer reads nothing. */
   get takenBytes(): number {
     return this.#socket.bytesWritten - this.#socket.writableLength
@@ -95,6 +109,9 @@ export class Connection {
   write(chunk: Uint8Array): boolean {
     const socket = this.#socket
     if (!socket.writable) return true
+    if (this.#encryptsAtOnce) {
+      this.#encryptedBytes = socket.writableLength === 0 && socket.writableCorked === 0 ? chunk.length : 0
+    }
     socket.write(chunk)
     return this.takesMore()
   }

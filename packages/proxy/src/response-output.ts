@@ -130,7 +130,7 @@ export class ResponseOutput implements ResponseSink {
 
   /**
    * Body octets that the output may keep. Whether the writer should pause tells the next `flush`, and whether the chunk
-   * is in use after it `connection.unsentBytes`.
+   * is in use after it `connection.holdsChunks`.
    */
   writeKept(chunk: Uint8Array): void {
     if (this.#held !== undefined && this.#hold(chunk)) return
@@ -294,8 +294,8 @@ export class ResponseOutput implements ResponseSink {
     }
     if (end === start) return true
     const below = this.#send(octets.subarray(start, end))
-    // A corked connection has sent nothing yet, so its unsent octets count the stage too.
-    if (this.#connection.unsentBytes > 0) stage.replace()
+    // A corked connection has sent nothing yet, so it holds the stage, too.
+    if (this.#connection.holdsChunks) stage.replace()
     return below
   }
 

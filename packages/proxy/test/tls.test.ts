@@ -169,6 +169,52 @@ describe('the protocol', () => {
   })
 })
 
+test.each([['http/1.1'], ['h2']])(
+  'bodies of many clients at a time stay apart, however slow these are: %s',
+  async (protocol) => {
+    const line = (path: string, word: string): string => `${path} ${word} ${path}\n`.repeat(20_000)
+    const script = answering(({ target }) => plainResponse(line(target, 'one'), 'Content-Type: text/plain'))
+    const { setup } = await setUpTls({ script })
+    await using _ = setup
+    const { port } = setup.proxy.address
+    const paths = Array.from({ length: 12 }, (_, i) => `/${i}`)
+    const bodies = await Promise.all(
+      paths.map(async (path) => {
+        const socket = await handshake(port, { ALPNProtocols: [protocol] })
+        let readable: AsyncIterable<unknown> = socket
+        if (protocol === 'h2') {
+          const session = connectHttp2('https://a.example', { createConnection: () => socket })
+          readable = session.request({ ':path': path })
+        } else {
+          socket.write(`GET ${path} HTTP/1.1\r\nHost: a.example\r\nConnection: close\r\n\r\n`)
+        }
+        const pieces: Buffer[] = []
+        for await (const piece of readable) {
+          if (piece instanceof Buffer) pieces.push(piece)
+          if (pieces.length % 8 === 0) await new Promise(setImmediate)
+        }
+        socket.destroy()
+        const text = Buffer.concat(pieces).toString('latin1')
+        return protocol === 'h2' ? text : unchunked(text.slice(text.indexOf('\r\n\r\n') + 4))
+      }),
+    )
+    expect(bodies.map((body, i) => body === line(paths[i], 'three'))).toEqual(paths.map(() => true))
+  },
+)
+
+/** A body in chunks, or one with a length, as it is. */
+function unchunked(text: string): string {
+  if (!/^[0-9a-f]+\r\n/.test(text)) return text
+  let body = ''
+  for (let at = 0; at < text.length; ) {
+    const end = text.indexOf('\r\n', at)
+    const size = Number.parseInt(text.slice(at, end), 16)
+    body += text.slice(end + 2, end + 2 + size)
+    at = end + 4 + size
+  }
+  return body
+}
+
 test('a session is resumed by its ticket', async () => {
   const { setup } = await setUpTls()
   await using _ = setup
