@@ -19,6 +19,8 @@ import { isOrder, type Order, type Report } from './worker-messages.ts'
 
 /** How long an accepted connection waits for a worker that has fewer; then it is served here. Unit: milliseconds. */
 export const OFFER_MS = 100
+/** So long an answer to an offer counts as a connection, unless that comes first. Unit: milliseconds. */
+const PROMISE_MS = 10
 /** The number of connections is told at once, then again at most this often. Unit: milliseconds. */
 const COUNT_MS = 5
 
@@ -73,6 +75,8 @@ class Worker {
   readonly #budget = new HandoverBudget(performance.now())
   readonly #offers = new Map<number, Offer>()
   #lastOffer = 0
+  /** Offers of others that were answered, and may bring a connection. */
+  readonly #promised = new Set<number>()
   #stopping = false
 
   constructor(source: Source, report: (message: Report, socket?: AcceptedSocket) => void) {
@@ -106,7 +110,7 @@ class Worker {
         this.#others = order.open
         return
       case 'ask':
-        if (!this.#stopping) this.#report({ kind: 'free', offer: order.offer, open: this.#open })
+        if (!this.#stopping) this.#answer(order.offer)
         return
       case 'give': {
         const offer = this.#takeOffer(order.id)
@@ -121,6 +125,7 @@ class Worker {
       }
       case 'adopt':
         // A client that has left meanwhile takes its socket with it.
+        this.#promised.delete(order.offer)
         if (socket !== undefined) this.#server?.adopt(socket, order.on)
         this.#report({ kind: 'adopted', offer: order.offer, open: this.#open })
         return
@@ -222,9 +227,16 @@ class Worker {
     this.#countTimer = setTimeout(() => this.#reportOpen(), COUNT_MS)
   }
 
+  #answer(offer: number): void {
+    this.#report({ kind: 'free', offer, open: this.#open })
+    this.#promised.add(offer)
+    setTimeout(() => this.#promised.delete(offer), PROMISE_MS)
+  }
+
   /** A connection beyond the share is offered to the other workers. */
   #handOver(socket: AcceptedSocket, on: BoundAddress): boolean {
-    if (this.#stopping || mayKeep(this.#open + this.#offers.size, this.#others, this.#workers)) return false
+    if (this.#stopping || mayKeep(this.#open + this.#offers.size + this.#promised.size, this.#others, this.#workers))
+      return false
     if (!this.#budget.take(performance.now())) return false
     const id = ++this.#lastOffer
     const timer = setTimeout(() => {
