@@ -1,5 +1,6 @@
 /** From a path to what `serve` runs: the configuration, its compiled rules, and which files it was made of. */
 import type { Config, RuleList } from '@prexy/config/config'
+import type { KnownSources } from '@prexy/config/documents'
 import type { ConfigFiles } from '@prexy/config/files'
 import { loadConfig } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
@@ -25,15 +26,16 @@ export interface ConfigurationLoad {
 /**
  * Reads a configuration anew: a file or a directory. Nothing of an earlier one is touched; what is wrong is returned. To
  * `serve` more rule sets than may be compiled at one time, they are compiled when they are needed; to `check` them, all
- * are, one after the other.
+ * are, one after the other. `known`, kept between two readings, spares parsing what has not changed.
  */
 export function loadConfiguration(
   path: string,
   environment: NodeJS.ProcessEnv = process.env,
   files: ConfigFiles = FILE_SYSTEM,
   purpose: 'serve' | 'check' = 'serve',
+  known?: KnownSources,
 ): ConfigurationLoad {
-  const loaded = loadConfig(path, files, environment)
+  const loaded = loadConfig(path, files, environment, known)
   const maxSets = loaded.value?.limits.maxCompiledRuleSets ?? DEFAULT_LIMITS.maxCompiledRuleSets
   const { compiled, problems } = compileLists(loaded, purpose === 'check' ? 'check' : maxSets)
   const certificates = certificateProblems(loaded.value?.listen ?? [], Date.now())

@@ -1,6 +1,7 @@
 /** From a configuration to a running proxy, and back down again. */
 import { networkInterfaces } from 'node:os'
 import type { Config, RouteConfig } from '@prexy/config/config'
+import type { KnownSources } from '@prexy/config/documents'
 import { configFromValue } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import type { ExchangeRecorder } from '@prexy/events/recorder'
@@ -66,10 +67,11 @@ export async function serveFile(file: string, flags: ServeFlags): Promise<number
   const overridden = configFromValue({ upstream: 'http://localhost', ...listenField(listen) })
   if (overridden.value === undefined) throw new CommandError(`--listen: ${overridden.problems[0].message}`)
   const { value } = overridden
+  const known: KnownSources = new Map()
   return await runServer({
     ...SERVED,
     read(files) {
-      const load = loadConfiguration(file, process.env, files)
+      const load = loadConfiguration(file, process.env, files, 'serve', known)
       if (load.config === undefined) return load
       const config: Config = {
         ...load.config,

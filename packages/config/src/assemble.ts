@@ -68,12 +68,12 @@ export function assemble(sources: readonly YamlSource[]): {
       continue
     }
     if (isSiteFile(source.value)) {
-      const parsed = parseDocument(siteSchema, source.value)
+      const parsed = parsedOnce(PARSED_SITES, source, siteSchema)
       if (parsed !== undefined) sites.push({ value: parsed, place: { source, path: [] } })
       else problems.push(...problemsAgainst(source, siteSchema))
       continue
     }
-    const parsed = parseDocument(configSchema, source.value)
+    const parsed = parsedOnce(PARSED_CONFIGS, source, configSchema)
     if (parsed === undefined) {
       problems.push(...problemsAgainst(source, configSchema))
       continue
@@ -105,6 +105,18 @@ export function assemble(sources: readonly YamlSource[]): {
   if (broken || first === undefined || problems.length > 0) return { assembly: undefined, problems }
   top ??= configSchema.parse({})
   return { assembly: { top, topPlaces, sites, routes, ruleSets, start: { source: first, path: [] } }, problems }
+}
+
+/** Of sources that a later reading may hand in again. */
+const PARSED_SITES = new WeakMap<YamlSource, RawSite>()
+const PARSED_CONFIGS = new WeakMap<YamlSource, RawConfig>()
+
+function parsedOnce<T>(known: WeakMap<YamlSource, T>, source: YamlSource, schema: z.ZodType<T>): T | undefined {
+  const earlier = known.get(source)
+  if (earlier !== undefined) return earlier
+  const parsed = parseDocument(schema, source.value)
+  if (parsed !== undefined) known.set(source, parsed)
+  return parsed
 }
 
 export function problemsAgainst(source: YamlSource, schema: z.core.$ZodType): ConfigProblem[] {

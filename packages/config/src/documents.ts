@@ -25,9 +25,15 @@ export interface Documents {
   readonly watched: readonly string[]
 }
 
-/** `path` is a file or a folder; `-` is a file, too. Never throws. */
-export function readDocuments(path: string, files: ConfigFiles): Documents {
-  const reader = new DocumentReader(files)
+/** Files that were read before, by path: those that have not changed are not parsed again. */
+export type KnownSources = Map<string, { readonly text: string; readonly source: YamlSource }>
+
+/**
+ * `path` is a file or a folder; `-` is a file, too. `known` is what an earlier reading left, and is made to hold what
+ * this one read. Never throws.
+ */
+export function readDocuments(path: string, files: ConfigFiles, known: KnownSources = new Map()): Documents {
+  const reader = new DocumentReader(files, known)
   const names = path === '-' ? undefined : files.list(path)
   if (names === undefined) reader.read(path, [], undefined)
   else {
@@ -37,6 +43,8 @@ export function readDocuments(path: string, files: ConfigFiles): Documents {
     if (fitting.length === 0) reader.report(path, undefined, 'holds no file that ends in .yaml or .yml')
     for (const name of fitting) reader.read(`${folder === '/' ? '' : folder}/${name}`, [], undefined)
   }
+  const read = new Set(reader.sources.map(({ file }) => file))
+  for (const file of [...known.keys()]) if (!read.has(file)) known.delete(file)
   return { sources: reader.sources, problems: reader.problems, watched: [...reader.watched] }
 }
 
@@ -45,11 +53,13 @@ class DocumentReader {
   readonly problems: ConfigProblem[] = []
   readonly watched = new Set<string>()
   readonly #files: ConfigFiles
+  readonly #known: KnownSources
   /** Where each file was asked for first. */
   readonly #included = new Map<string, Place | undefined>()
 
-  constructor(files: ConfigFiles) {
+  constructor(files: ConfigFiles, known: KnownSources) {
     this.#files = files
+    this.#known = known
   }
 
   /** `above`: the files that led here, the outermost first. `asked`: where the last of them says so. */
@@ -82,10 +92,18 @@ class DocumentReader {
     const content = this.#files.read(path)
     const decoded = 'bytes' in content ? decodeText(content.bytes) : content
     if (!('text' in decoded)) return this.#reportFault(path, asked, decoded)
-    const source = readYaml(decoded.text, path)
+    const source = this.#sourceOf(path, decoded.text)
     this.sources.push(source)
     this.problems.push(...source.problems)
     for (const { pattern, place } of includesOf(source)) this.#include(pattern, place, [...above, path])
+  }
+
+  #sourceOf(path: string, text: string): YamlSource {
+    const known = this.#known.get(path)
+    if (known?.text === text) return known.source
+    const source = readYaml(text, path)
+    this.#known.set(path, { text, source })
+    return source
   }
 
   #include(pattern: string, place: Place, above: readonly string[]): void {

@@ -3,7 +3,7 @@ import { assemble, type Assembly, problemsAgainst } from './assemble.ts'
 import type { Config, ConfigRule, RedirectAction, RuleList } from './config.ts'
 import { configSchema, MIN_HELD_BYTES } from './config-schema.ts'
 import { crossCheck, holdsTooLittle } from './cross-check.ts'
-import { readDocuments } from './documents.ts'
+import { type KnownSources, readDocuments } from './documents.ts'
 import { type Explanation, explainAgainst } from './explain.ts'
 import type { ConfigFiles } from './files.ts'
 import type { HeaderList } from './header-list.ts'
@@ -36,10 +36,15 @@ export interface LoadedConfig extends Loaded<Config> {
 
 /**
  * Reads a configuration: a file, or the files of a folder, and what they include. A function of files and environment.
- * Never throws.
+ * `known` makes reading once more cost only what has changed. Never throws.
  */
-export function loadConfig(path: string, files: ConfigFiles, environment: Environment = {}): LoadedConfig {
-  const { sources, problems: found, watched } = readDocuments(path, files)
+export function loadConfig(
+  path: string,
+  files: ConfigFiles,
+  environment: Environment = {},
+  known?: KnownSources,
+): LoadedConfig {
+  const { sources, problems: found, watched } = readDocuments(path, files, known)
   const problems = [...found]
   const names = sources.map(({ file }) => file)
   const { assembly, problems: ofAssembly } = assemble(sources)

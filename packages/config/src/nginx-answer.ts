@@ -1,4 +1,5 @@
 /** `return` and redirecting `rewrite` directives, and access lists, as what a route of ours says. */
+import { configSchema } from './config-schema.ts'
 import { type NginxNotes, type NginxScope, oneInForce, inForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import { constantText, type NginxConstants, type NginxPart, nginxParts, templateOf } from './nginx-variables.ts'
@@ -12,6 +13,25 @@ const REDIRECTS = [301, 302, 303, 307, 308]
 
 /** What a `return` answers; undefined if it cannot be carried over, which is told. */
 export function answerOf(
+  directive: NginxDirective,
+  scope: NginxScope,
+  constants: NginxConstants,
+  notes: NginxNotes,
+): NginxAnswer | undefined {
+  return checked(givenAnswer(directive, scope, constants, notes), directive, notes)
+}
+
+function checked(
+  answer: NginxAnswer | undefined,
+  directive: NginxDirective,
+  notes: NginxNotes,
+): NginxAnswer | undefined {
+  if (answer === undefined || configSchema.safeParse({ routes: [answer] }).success) return answer
+  notes.add('missing', directive, 'it is no answer that a route can give')
+  return undefined
+}
+
+function givenAnswer(
   directive: NginxDirective,
   scope: NginxScope,
   constants: NginxConstants,
@@ -100,8 +120,8 @@ export function redirectingRewrite(
       ? whole
       : undefined
   if (ofPath === undefined || /\$\d/.test(ofPath)) return undefined
-  if (dropsQuery || ofPath.includes('$request_uri')) return redirectTo(directive, ofPath, status, constants, notes)
-  return redirectTo(directive, `${ofPath}$is_args$args`, status, constants, notes)
+  const target = dropsQuery || ofPath.includes('$request_uri') ? ofPath : `${ofPath}$is_args$args`
+  return checked(redirectTo(directive, target, status, constants, notes), directive, notes)
 }
 
 /** Who may come in: as `access` of a route. */

@@ -9,7 +9,15 @@ import { type RuleRefusal, rewritingOf, sizeOf } from './nginx-rules.ts'
 import { type NginxNote, NginxNotes, type NginxScope, oneInForce, ownDirective } from './nginx-scope.ts'
 import type { NginxTree } from './nginx-include.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
-import { fieldsOf, longestTime, type NginxFields, type NginxTarget, targetOf, upstreamsOf } from './nginx-upstream.ts'
+import {
+  fieldsOf,
+  type HeaderRefusal,
+  longestTime,
+  type NginxFields,
+  type NginxTarget,
+  targetOf,
+  upstreamsOf,
+} from './nginx-upstream.ts'
 import { constantsOf, constantText, type NginxConstants, nginxParts } from './nginx-variables.ts'
 import { type NginxServer, orderedServers } from './nginx-servers.ts'
 import {
@@ -72,6 +80,7 @@ export interface NginxImportOptions {
   /** Only the servers that have this name. */
   readonly site?: string
   readonly refusalOf: RuleRefusal
+  readonly headerRefusalOf: HeaderRefusal
 }
 
 /** Why nothing could be made of it. */
@@ -99,7 +108,7 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
     notes,
   )
   const named: NamedUpstreams = new Map()
-  const context: Context = { http, upstreams: upstreamsOf(http, notes), named, notes, refusalOf: options.refusalOf }
+  const context: Context = { http, upstreams: upstreamsOf(http, notes), named, notes, ...options }
   const seen: Seen = { scopes: [], fields: [] }
   const sites = found.sites.map(({ server, hosts }) => ({
     from: placeOf(server.directive),
@@ -125,6 +134,7 @@ interface Context {
   readonly named: NamedUpstreams
   readonly notes: NginxNotes
   readonly refusalOf: RuleRefusal
+  readonly headerRefusalOf: HeaderRefusal
 }
 
 /** What routes were made of. */
@@ -254,10 +264,10 @@ function servingOf(
   target: NginxTarget,
   locationPath: string | undefined,
   constants: NginxConstants,
-  { notes, refusalOf }: Context,
+  { notes, refusalOf, headerRefusalOf }: Context,
 ): { readonly serving: ImportedServing; readonly fields: NginxFields } {
   const named: NginxConstants = new Map([...constants, ['proxy_host', target.authority]])
-  const fields = fieldsOf(scope, target, locationPath, named, notes)
+  const fields = fieldsOf(scope, target, locationPath, named, notes, headerRefusalOf)
   const { rules, rewrite, lastModified } = rewritingOf(scope, named, notes, refusalOf)
   if (rules.length > 0 && !fields.asksForPlain) {
     const { directive } = rules[0]

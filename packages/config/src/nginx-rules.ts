@@ -5,7 +5,7 @@
  * one is gone: as our rules do, in octet mode, where letters are those of ASCII. subs_filter runs one rule after the
  * other over each line; where that can make a difference, it is told. replace_filter is what `compat: nginx` is about.
  */
-import type { RewriteOptions } from './config-schema.ts'
+import { MAX_HELD_BYTES, type RewriteOptions } from './config-schema.ts'
 import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import {
@@ -16,7 +16,14 @@ import {
   nginxParts,
   templateOf,
 } from './nginx-variables.ts'
-import type { RawHeaderConditions, RawRegexRule, RawRule, RawTextRule } from './rule-schema.ts'
+import {
+  mediaType,
+  type RawHeaderConditions,
+  type RawRegexRule,
+  type RawRule,
+  type RawTextRule,
+  ruleSchema,
+} from './rule-schema.ts'
 
 export interface NginxRule {
   readonly rule: RawRule
@@ -54,7 +61,7 @@ export function rewritingOf(
   const rules = found
     .flatMap((one) => one.rules)
     .filter(({ rule, directive }) => {
-      const refusal = refusalOf(rule, rewrite)
+      const refusal = ruleSchema.safeParse(rule).error?.issues[0]?.message ?? refusalOf(rule, rewrite)
       if (refusal !== undefined) notes.add('missing', directive, refusal)
       return refusal === undefined
     })
@@ -137,9 +144,8 @@ function templateFor(
 
 /** text/html is always among them. */
 function typesOf(scope: NginxScope, name: string): { readonly types: string | readonly string[] } {
-  const types = [...new Set(['text/html', ...inForce(scope, name).flatMap(({ args }) => args)])].map((type) =>
-    type.toLowerCase(),
-  )
+  const named = inForce(scope, name).flatMap(({ args }) => args.map((type) => type.toLowerCase()))
+  const types = [...new Set(['text/html', ...named])].filter((type) => mediaType.safeParse(type).success)
   if (types.includes('*')) return { types: '*' }
   return { types: types.length === 1 ? types[0] : types }
 }
@@ -251,7 +257,9 @@ function replaceFilter(scope: NginxScope, constants: NginxConstants, notes: Ngin
   const maxHeldBytes = sizeOf(size?.args[0] ?? '8k')
   if (size !== undefined && maxHeldBytes === undefined) notes.add('missing', size, `${size.args[0]} is no size`)
   const keep = lastModifiedOf(oneInForce(scope, 'replace_filter_last_modified'), 'keep', notes)
-  return { rules, rewrite: { compat: 'nginx', maxHeldBytes: maxHeldBytes ?? 8_192 }, lastModified: keep }
+  const most = Math.min(maxHeldBytes ?? 8_192, MAX_HELD_BYTES)
+  if (size !== undefined && most < (maxHeldBytes ?? 0)) notes.add('differs', size, `${most} bytes are the most`)
+  return { rules, rewrite: { compat: 'nginx', maxHeldBytes: most }, lastModified: keep }
 }
 
 /** `8k`, `1m`, in bytes. */

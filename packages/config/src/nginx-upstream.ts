@@ -1,5 +1,5 @@
 /** `proxy_pass`, `upstream` and the fields that go up and down, as what a route of ours says. */
-import type { RawHeaderRule } from './header-schema.ts'
+import { type RawHeaderRule, requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
 import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import {
@@ -104,6 +104,9 @@ const OF_THE_CLIENT: Readonly<Record<string, RegExp>> = {
 /** Statuses for which nginx adds fields without `always`. */
 const ADDED_FOR = [200, 201, 204, 206, 301, 302, 303, 304, 307, 308]
 
+/** Why a header rule cannot be used, or undefined: the proxy knows, which this package does not. */
+export type HeaderRefusal = (rule: RawHeaderRule, side: 'request' | 'response') => string | undefined
+
 /** Fields of requests and responses at a level that leads to `target`. */
 export function fieldsOf(
   scope: NginxScope,
@@ -111,7 +114,16 @@ export function fieldsOf(
   locationPath: string | undefined,
   constants: NginxConstants,
   notes: NginxNotes,
+  refusalOf: HeaderRefusal,
 ): NginxFields {
+  const usable = (directive: NginxDirective | undefined, side: 'request' | 'response') => {
+    const schema = side === 'request' ? requestHeaderRuleSchema : responseHeaderRuleSchema
+    return (rule: RawHeaderRule): boolean => {
+      const refusal = schema.safeParse(rule).error?.issues[0]?.message ?? refusalOf(rule, side)
+      if (refusal !== undefined && directive !== undefined) notes.add('missing', directive, refusal)
+      return refusal === undefined
+    }
+  }
   const request: RawHeaderRule[] = []
   let preserveHost: boolean | undefined
   let tellsOfClient = false
@@ -131,16 +143,23 @@ export function fieldsOf(
       notes.add('needless', directive, 'prexy does what belongs to one connection by itself, WebSocket included')
     } else {
       if (lower === 'accept-encoding' && value === '') asksForPlain = true
-      request.push(...setRule(directive, name, value, constants, notes))
+      request.push(...setRule(directive, name, value, constants, notes).filter(usable(directive, 'request')))
     }
   }
   return {
     request,
     response: [
-      ...locationRules(scope, target, locationPath, constants, notes),
-      ...cookieRules(scope, constants, notes),
-      ...inForce(scope, 'proxy_hide_header').map(({ args }): RawHeaderRule => ({ remove: args[0] ?? '' })),
-      ...inForce(scope, 'add_header').flatMap((directive) => addRule(directive, constants, notes)),
+      ...locationRules(scope, target, locationPath, constants, notes).filter(
+        usable(oneInForce(scope, 'proxy_redirect'), 'response'),
+      ),
+      ...cookieRules(scope, constants, notes).filter(usable(oneInForce(scope, 'proxy_cookie_path'), 'response')),
+      ...inForce(scope, 'proxy_hide_header').flatMap((directive) => {
+        const rule: RawHeaderRule = { remove: directive.args[0] ?? '' }
+        return usable(directive, 'response')(rule) ? [rule] : []
+      }),
+      ...inForce(scope, 'add_header').flatMap((directive) =>
+        addRule(directive, constants, notes).filter(usable(directive, 'response')),
+      ),
     ],
     preserveHost,
     tellsOfClient,

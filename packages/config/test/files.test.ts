@@ -1,6 +1,6 @@
 /** Configurations of several files: what is read, in which order, and where its faults are said to be. */
 import { describe, expect, test } from 'vitest'
-import { MAX_INCLUDE_DEPTH } from '../src/documents.ts'
+import { type KnownSources, MAX_INCLUDE_DEPTH } from '../src/documents.ts'
 import { expandPattern } from '../src/files.ts'
 import { loadConfig } from '../src/load.ts'
 import { formatProblem } from '../src/problem.ts'
@@ -292,4 +292,27 @@ describe('secrets come from the environment', () => {
       'prexy.yaml:2:38: headers.request[0].value: ${env:a-b} names no variable; write it like ${env:SHOP_PASSWORD}',
     ])
   })
+})
+
+test('reading once more sees what has changed, and only that', () => {
+  const known: KnownSources = new Map()
+  const contents: Record<string, string> = {
+    'prexy.yaml': `include: sites/*.yaml\n${SITE}`,
+    'sites/a.yaml': 'host: a.example\n',
+    'sites/b.yaml': 'host: b.example\n',
+  }
+  const sites = (): readonly string[] => {
+    const { value, problems } = loadConfig('prexy.yaml', memoryFiles(contents), {}, known)
+    return value?.sites.map(({ name }) => name) ?? problems.map(formatProblem)
+  }
+  expect(sites()).toEqual(['a.example', 'b.example'])
+  const before = known.get('sites/a.yaml')?.source
+  contents['sites/b.yaml'] = 'host: c.example\n'
+  expect(sites()).toEqual(['a.example', 'c.example'])
+  expect(known.get('sites/a.yaml')?.source).toBe(before)
+  contents['sites/b.yaml'] = 'hots: d.example\n'
+  expect(sites()).toEqual([expect.stringContaining('sites/b.yaml:1:1: hots: unknown key')])
+  delete contents['sites/b.yaml']
+  expect(sites()).toEqual(['a.example'])
+  expect([...known.keys()]).toEqual(['prexy.yaml', 'sites/a.yaml'])
 })
