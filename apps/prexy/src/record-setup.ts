@@ -17,18 +17,19 @@ export interface RunningRecording {
 
 /**
  * Starts what `settings` say. A directory that cannot be used stops the recording, not the proxy: `say` is told.
- * `session`: that of another process which this one is a worker of; it writes its file.
+ * `session`: that of another process which this one is a worker of; it writes its file. `onWatched`: see `LiveFeed`.
  */
 export async function startRecording(
   settings: RecordSettings,
   say: (line: string) => void,
   session?: Session,
+  onWatched?: (isWatched: boolean) => void,
 ): Promise<RunningRecording> {
   const { directory, redact = true, secretNames, bodies, samplePercent, routes, tags = [] } = settings
   const own = session ?? newSession(settings.session, tags, Date.now())
   const run = newRun()
   const redactor = redact ? new Redactor(secretNames === undefined ? {} : { names: secretNames }) : undefined
-  const feed = new LiveFeed(feedLimits(settings))
+  const feed = new LiveFeed(feedLimits(settings), onWatched)
   if (!redact) say('recordings hold passwords, cookies and tokens as they are: record.redact is false')
   let isStored = false
   if (directory !== undefined && session === undefined) {

@@ -1,10 +1,13 @@
 /** The life of a server: it starts, changes its configuration when asked to, and stops with a signal. */
 import cluster from 'node:cluster'
 import { availableParallelism } from 'node:os'
+import type { AdminServer } from '@prexy/admin/admin-server'
+import type { ReloadOutcome } from '@prexy/admin/host'
 import type { Config } from '@prexy/config/config'
 import { formatProblem } from '@prexy/config/problem'
 import { FILE_SYSTEM } from './config-files.ts'
 import { addressUrl } from './address-url.ts'
+import { type AdminDuties, startAdminListener } from './admin-setup.ts'
 import { watchConfiguration } from './config-watch.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import { recordFiles } from './file-snapshot.ts'
@@ -64,30 +67,41 @@ async function serve(
   const manager = serviceManager(process.env, say)
   manager.ready()
 
-  const reload = async (reason: string): Promise<void> => {
+  const startedAtMs = Date.now()
+  let loadedAtMs = startedAtMs
+  const reload = async (reason: string): Promise<ReloadOutcome> => {
     const next = load(source)
     if (next.plan === undefined) {
       say(`${reason}: the new configuration has errors, the old one stays\n${next.problems}`)
-      return
+      return { kind: 'refused', problems: next.problems.split('\n') }
     }
     if (next.problems !== '') process.stderr.write(`${next.problems}\n`)
-    if (isOtherRecord(plan.config, next.plan.config)) say('record: takes a restart, recording goes on as it was')
+    for (const part of ['record', 'admin'] as const) {
+      if (isOther(plan.config[part], next.plan.config[part])) say(`${part}: takes a restart, it stays as it was`)
+    }
     if (workerCount(source, next.plan.config) !== count) say('workers: takes a restart, the number stays what it is')
     try {
       await service.change(next.plan)
     } catch (error) {
-      say(`${reason}: the old configuration stays: ${error instanceof Error ? error.message : String(error)}`)
-      return
+      const problem = error instanceof Error ? error.message : String(error)
+      say(`${reason}: the old configuration stays: ${problem}`)
+      return { kind: 'refused', problems: [problem] }
     }
     plan = next.plan
+    loadedAtMs = Date.now()
     watch?.follow(next.watched)
     announced = announce(announced)
     say(`${reason}: the new configuration is served`)
+    return { kind: 'reloaded', warnings: next.problems === '' ? [] : next.problems.split('\n') }
   }
-  const reloads = oneAtATime(async (reason: string) => {
+  const reloadNext = inTurn(async (reason: string) => {
     manager.reloading()
-    await reload(reason)
+    const outcome = await reload(reason)
     manager.ready()
+    return outcome
+  })
+  const reloads = oneAtATime(async (reason: string) => {
+    await reloadNext(reason)
   })
   const watch =
     source.watch && source.path !== undefined
@@ -98,15 +112,40 @@ async function serve(
       : undefined
   watch?.follow(watched)
   onHangUp = () => reloads('SIGHUP')
+  let isDraining = false
+  let onDrain: (reason: string) => void = () => {}
+  const drained = new Promise<string>((resolve) => {
+    onDrain = resolve
+  })
+  const duties: AdminDuties = {
+    service,
+    plan: () => plan,
+    workers: count,
+    startedAtMs,
+    loadedAtMs: () => loadedAtMs,
+    isDraining: () => isDraining,
+    reload: () => reloadNext('admin'),
+    drain: () => onDrain('admin'),
+  }
+  const { admin: settings } = plan.config
+  let admin: AdminServer | undefined
 
   try {
-    const signal = await Promise.race([signals, service.failure])
+    if (settings !== undefined) {
+      admin = await startAdminListener(settings, duties, say).catch(async (error: unknown) => {
+        await service.stop(0)
+        throw error
+      })
+    }
+    const signal = await Promise.race([signals, drained, service.failure])
+    isDraining = true
     const deadlineMs = drainMsOf(plan.config)
     say(`${signal}: finishing what is under way, at most ${deadlineMs / 1_000} s; once more ends it at once`)
     manager.stopping()
     watch?.close()
     await service.stop(deadlineMs)
   } finally {
+    await admin?.stop()
     watch?.close()
     manager.close()
     onHangUp = () => {}
@@ -135,8 +174,18 @@ function workerCount(source: Source, config: Config): number {
   return wanted === 'auto' ? availableParallelism() : wanted
 }
 
-function isOtherRecord(a: Config, b: Config): boolean {
-  return JSON.stringify(a.record) !== JSON.stringify(b.record)
+function isOther(a: object | undefined, b: object | undefined): boolean {
+  return JSON.stringify(a) !== JSON.stringify(b)
+}
+
+/** Each call begins when the one before has ended. */
+function inTurn<T>(run: (reason: string) => Promise<T>): (reason: string) => Promise<T> {
+  let last: Promise<unknown> = Promise.resolve()
+  return (reason) => {
+    const next = last.then(() => run(reason))
+    last = next.catch(() => {})
+    return next
+  }
 }
 
 /** Calls while one is under way become one call after it. */

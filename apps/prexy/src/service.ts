@@ -1,14 +1,17 @@
 /** What runs a configuration: this process, or workers that it watches over. */
 import type { Config } from '@prexy/config/config'
+import { ProxyMetrics } from '@prexy/admin/metrics'
 import type { BoundAddress } from '@prexy/net/intake'
 import type { ProxyConfig } from '@prexy/proxy/proxy-config'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
+import type { LiveFeed } from '@prexy/record/live-feed'
 import { createAccessLog } from './access-log.ts'
 import type { CompiledLists } from './config-compile.ts'
 import type { FileSnapshot } from './file-snapshot.ts'
 import { listenError } from './listen-error.ts'
 import { startRecording } from './record-setup.ts'
 import type { Source } from './source.ts'
+import { countedConfig, measureProcess, type ProcessStatistics } from './statistics.ts'
 
 /** A configuration that was found to be without errors. */
 export interface Plan {
@@ -26,6 +29,10 @@ export interface Service {
   change(plan: Plan): Promise<void>
   /** Stops accepting, lets exchanges finish, breaks off what is left after `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>
+  /** Of each process that serves; without counts of exchanges where there is no admin listener. */
+  statistics(): Promise<readonly ProcessStatistics[]>
+  /** The events of all processes; undefined where nothing is recorded. */
+  readonly feed: LiveFeed | undefined
   /** Rejects when it cannot go on; never resolves. */
   readonly failure: Promise<never>
 }
@@ -35,8 +42,10 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
   const { record } = first.config
   const recording = record === undefined ? undefined : await startRecording(record, say)
   let log = createAccessLog(first.config.log)
+  const metrics = new ProxyMetrics()
+  const counted = first.config.admin === undefined ? undefined : metrics
   const proxyConfig = ({ config, compiled, changedMs }: Plan): ProxyConfig =>
-    source.proxyConfig(config, compiled, changedMs, log, recording?.recorder)
+    countedConfig(source.proxyConfig(config, compiled, changedMs, log, recording?.recorder), counted)
   let server: RunningProxy
   try {
     server = await startProxy(proxyConfig(first))
@@ -65,6 +74,8 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
       await recording?.stop()
       log.flush()
     },
+    statistics: async () => [measureProcess(metrics, server.connections, recording)],
+    feed: recording?.feed,
     failure: new Promise(() => {}),
   }
 }

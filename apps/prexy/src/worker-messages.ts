@@ -2,6 +2,7 @@
 import type { BoundAddress } from '@prexy/net/intake'
 import type { Session } from '@prexy/record/sessions'
 import type { FileSnapshot } from './file-snapshot.ts'
+import type { ProcessStatistics } from './statistics.ts'
 
 /** To a worker. */
 export type Order =
@@ -28,6 +29,10 @@ export type Order =
   | { readonly kind: 'give'; readonly id: number; readonly offer: number; readonly to: number }
   /** Nobody holds fewer connections. */
   | { readonly kind: 'keep'; readonly id: number }
+  /** Answered by `measured`. */
+  | { readonly kind: 'measure'; readonly id: number }
+  /** Somebody watches its events, or nobody does any more. */
+  | { readonly kind: 'watch'; readonly isWatched: boolean }
   /** With a socket, that was accepted on that address. */
   | { readonly kind: 'adopt'; readonly offer: number; readonly on: BoundAddress }
 
@@ -50,6 +55,9 @@ export type Report =
   /** It has accepted a connection beyond its share, and holds so many. */
   | { readonly kind: 'offer'; readonly id: number; readonly open: number }
   | { readonly kind: 'free'; readonly offer: number; readonly open: number }
+  | { readonly kind: 'measured'; readonly id: number; readonly statistics: ProcessStatistics }
+  /** Recorded events, each in base64. */
+  | { readonly kind: 'live'; readonly events: readonly string[] }
   /** It keeps a connection that it was to give away, because it waited for too long. */
   | { readonly kind: 'kept'; readonly offer: number; readonly to: number }
   /** With a socket. */

@@ -3,6 +3,7 @@
  * so that only one that has nothing else to do takes a connection, and gives away what is beyond its share.
  */
 import cluster from 'node:cluster'
+import { ProxyMetrics } from '@prexy/admin/metrics'
 import { type AcceptedSocket, type BoundAddress, isAcceptedSocket } from '@prexy/net/intake'
 import type { Session } from '@prexy/record/sessions'
 import type { ProxyConfig } from '@prexy/proxy/proxy-config'
@@ -15,6 +16,8 @@ import { listenError } from './listen-error.ts'
 import { drainMsOf, type Source } from './source.ts'
 import type { Plan } from './service.ts'
 import { type RunningRecording, startRecording } from './record-setup.ts'
+import { type LiveRelay, relayLive } from './live-relay.ts'
+import { countedConfig, measureProcess } from './statistics.ts'
 import { isOrder, type Order, type Report } from './worker-messages.ts'
 
 /** How long an accepted connection waits for a worker that has fewer; then it is served here. Unit: milliseconds. */
@@ -65,6 +68,9 @@ class Worker {
   #log: AccessLog | undefined = undefined
   #ticketKeys: Uint8Array = new Uint8Array(0)
   #recording: RunningRecording | undefined = undefined
+  readonly #metrics = new ProxyMetrics()
+  #isCounted = false
+  #relay: LiveRelay | undefined = undefined
   #drainMs = 0
   #prepared: Prepared | undefined = undefined
   #workers = 1
@@ -106,6 +112,14 @@ class Worker {
       case 'stop':
         void this.#stop(order.deadlineMs)
         return
+      case 'measure': {
+        const statistics = measureProcess(this.#metrics, this.#open, this.#recording)
+        this.#report({ kind: 'measured', id: order.id, statistics })
+        return
+      }
+      case 'watch':
+        this.#relay?.watch(order.isWatched)
+        return
       case 'others':
         this.#others = order.open
         return
@@ -145,7 +159,10 @@ class Worker {
   }
 
   #proxyConfig({ config, compiled, changedMs }: Omit<Plan, 'files'>, log: AccessLog): ProxyConfig {
-    const made = this.#source.proxyConfig(config, compiled, changedMs, log, this.#recording?.recorder)
+    const made = countedConfig(
+      this.#source.proxyConfig(config, compiled, changedMs, log, this.#recording?.recorder),
+      this.#isCounted ? this.#metrics : undefined,
+    )
     const ticketKeys = this.#ticketKeys
     const listen = made.listen.map((one) => (one.tls === undefined ? one : { ...one, tls: { ticketKeys, ...one.tls } }))
     return { ...made, listen }
@@ -157,6 +174,10 @@ class Worker {
       const { record, log } = plan.config
       this.#log = createAccessLog(log, cluster.worker?.id)
       if (record !== undefined && session !== undefined) this.#recording = await startRecording(record, say, session)
+      if (this.#recording !== undefined) {
+        this.#relay = relayLive(this.#recording.feed, (events) => this.#report({ kind: 'live', events }))
+      }
+      this.#isCounted = plan.config.admin !== undefined
       this.#drainMs = drainMsOf(plan.config)
       const server = await startProxy(this.#proxyConfig(plan, this.#log), {
         onConnections: (open) => this.#onConnections(open),

@@ -8,11 +8,13 @@
  */
 import cluster, { type Worker } from 'node:cluster'
 import { type AcceptedSocket, type BoundAddress, isAcceptedSocket, keepUnread } from '@prexy/net/intake'
+import type { LiveFeed } from '@prexy/record/live-feed'
 import { CommandError } from './exit-codes.ts'
 import { Handovers, Holding } from './handovers.ts'
 import { copyLines } from './line-copy.ts'
 import { type RunningRecording, startRecording } from './record-setup.ts'
 import type { Plan, Service } from './service.ts'
+import type { ProcessStatistics } from './statistics.ts'
 import { isReport, type Order, type Report } from './worker-messages.ts'
 
 /** A worker that dies is replaced after this, doubled with every death within `DEATHS_MS`, … Unit: milliseconds. */
@@ -25,6 +27,8 @@ export const MAX_DEATHS = 10
 export const DEATHS_MS = 60_000
 /** How long workers may take to get a configuration ready. Unit: milliseconds. */
 export const PREPARE_MS = 30_000
+/** How long workers may take to tell what they counted. Unit: milliseconds. */
+export const MEASURE_MS = 1_000
 /** A worker that is still there so long after its deadline is killed. Unit: milliseconds. */
 export const STOP_GRACE_MS = 2_000
 
@@ -48,8 +52,11 @@ export async function serveWithWorkers(
   cluster.setupPrimary({ silent: true })
   // The session is of this process; its workers write what belongs to it.
   const { record } = first.config
-  const recording = record === undefined ? undefined : await startRecording(record, say)
+  let onWatched = (_isWatched: boolean): void => {}
+  const recording =
+    record === undefined ? undefined : await startRecording(record, say, undefined, (isWatched) => onWatched(isWatched))
   const workers = new Workers(first, count, recording, say)
+  onWatched = (isWatched) => workers.watch(isWatched)
   await Promise.race([workers.allServe, workers.failure, stopped.then(() => workers.startNoMore())])
   return workers
 }
@@ -69,6 +76,10 @@ class Workers implements Service {
   #lastChange = 0
   readonly #ticketKeys = Buffer.from(crypto.getRandomValues(new Uint8Array(TICKET_KEY_BYTES))).toString('base64')
   #stopping = false
+  #isWatched = false
+  #lastMeasure = 0
+  /** Who waits for answers to `measure`, by its number; without statistics: the worker is gone. */
+  readonly #measures = new Map<number, (from: number, statistics: ProcessStatistics | undefined) => void>()
   readonly #deaths: number[] = []
   readonly #restarts = new Set<NodeJS.Timeout>()
   #onAllServe: () => void = () => {}
@@ -90,6 +101,36 @@ class Workers implements Service {
     })
     this.failure.catch(() => this.#kill())
     for (let number = 0; number < count; number++) this.#start()
+  }
+
+  get feed(): LiveFeed | undefined {
+    return this.#recording?.feed
+  }
+
+  watch(isWatched: boolean): void {
+    this.#isWatched = isWatched
+    for (const id of this.#members.keys()) this.#send(id, { kind: 'watch', isWatched })
+  }
+
+  /** Of the workers that answer in time: one that is busy for long is left out, and counted the next time. */
+  async statistics(): Promise<readonly ProcessStatistics[]> {
+    const id = ++this.#lastMeasure
+    const waiting = new Set(this.#holdings.keys())
+    const all: ProcessStatistics[] = []
+    if (waiting.size === 0) return all
+    await new Promise<void>((resolve) => {
+      const late = setTimeout(resolve, MEASURE_MS)
+      this.#measures.set(id, (from, statistics) => {
+        if (!waiting.delete(from)) return
+        if (statistics !== undefined) all.push(statistics)
+        if (waiting.size > 0) return
+        clearTimeout(late)
+        resolve()
+      })
+      for (const worker of waiting) this.#send(worker, { kind: 'measure', id })
+    })
+    this.#measures.delete(id)
+    return all.sort((a, b) => a.pid - b.pid)
   }
 
   startNoMore(): void {
@@ -149,6 +190,7 @@ class Workers implements Service {
     this.#handovers.tellCounts()
     this.#onPrepared(id, 'a worker died while it got the configuration ready')
     this.#onCommitted(id)
+    for (const take of [...this.#measures.values()]) take(id, undefined)
     if (this.#stopping) return
     // One that was told to go by a signal of its own.
     if (code === 0) {
@@ -205,6 +247,12 @@ class Workers implements Service {
         if (holding !== undefined) holding.open = report.count
         this.#handovers.tellCounts()
         return
+      case 'measured':
+        this.#measures.get(report.id)?.(from, report.statistics)
+        return
+      case 'live':
+        for (const event of report.events) this.#recording?.feed.publish(Buffer.from(event, 'base64'))
+        return
       case 'offer':
         this.#handovers.onOffer(from, report)
         return
@@ -246,6 +294,7 @@ class Workers implements Service {
     if (member === undefined) return
     this.addresses = addresses
     this.#holdings.set(id, new Holding())
+    if (this.#isWatched) this.#send(id, { kind: 'watch', isWatched: true })
     this.#handovers.tellCounts()
     // The configuration changed while it started.
     if (member.change !== this.#lastChange) member.worker.process.kill('SIGTERM')

@@ -39,8 +39,9 @@ export interface AdminRoute {
   readonly paths: readonly string[]
   /** Where requests go, or what answers them. */
   readonly target: string
-  /** One line per rule, in order. */
-  readonly rules: readonly string[]
+  /** As `@prexy/rewrite` takes them, in order, and the options beside them. */
+  readonly rules: readonly object[]
+  readonly options: object
 }
 
 export type ReloadOutcome =

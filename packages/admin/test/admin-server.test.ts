@@ -46,7 +46,16 @@ function hostOf(seen: Seen, changes: Partial<AdminHost> = {}): AdminHost {
     }),
     metrics: async () => metrics.snapshot(),
     gauges: async () => [{ name: 'prexy_open_connections', help: 'Now.', type: 'gauge', values: [{ value: 7 }] }],
-    routes: () => [{ name: 'shop', hosts: [], paths: [], target: 'http://127.0.0.1:9000', rules: ['text a -> b'] }],
+    routes: () => [
+      {
+        name: 'shop',
+        hosts: [],
+        paths: [],
+        target: 'http://127.0.0.1:9000',
+        rules: [{ text: 'a', with: 'b' }],
+        options: {},
+      },
+    ],
     isReady: () => seen.drains === 0,
     async reload() {
       seen.reloads++
