@@ -10,6 +10,7 @@ import type {
 import type { HeaderList } from '@prexy/config/header-list'
 import { Access } from '@prexy/proxy/access'
 import type { HeaderRules } from '@prexy/proxy/header-rules'
+import { mountOf } from '@prexy/proxy/mount'
 import { Maintenance } from '@prexy/proxy/own-pages'
 import { PasswordCheck } from '@prexy/proxy/password-check'
 import { DEFAULT_LIMITS, type ProxyConfig, type RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
@@ -105,7 +106,8 @@ class Gates {
     maintenance,
     errorPages,
     robots,
-  }: RouteConfig): Pick<ProxyRoute, 'access' | 'maintenance' | 'errorPages' | 'robots'> {
+    mount,
+  }: RouteConfig): Pick<ProxyRoute, 'access' | 'maintenance' | 'errorPages' | 'robots' | 'mount'> {
     return {
       ...(access === undefined ? {} : { access: madeOnce(this.#access, access, (one) => this.#makeAccess(one)) }),
       ...(maintenance === undefined
@@ -119,6 +121,7 @@ class Gates {
           }),
       ...(errorPages === undefined ? {} : { errorPages }),
       ...(robots === undefined ? {} : { robots }),
+      ...(mount === undefined ? {} : { mount: mountOf(mount.at, mount.to) }),
     }
   }
 

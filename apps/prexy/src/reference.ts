@@ -56,6 +56,7 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
     ['respond.status', DEFAULT_RESPOND_STATUS],
     ['access.basicAuth.realm', DEFAULT_REALM],
     ['access.rateLimit.seconds', DEFAULT_RATE_SECONDS],
+    ['mount.to', '/'],
     ['maintenance.retryAfterSeconds', DEFAULT_RETRY_AFTER_SECONDS],
     ['forwarded', DEFAULT_FORWARDED],
     ['requestId', DEFAULT_REQUEST_ID_FIELD],

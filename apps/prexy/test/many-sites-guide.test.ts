@@ -15,10 +15,10 @@ function filesOf(text: string): Readonly<Record<string, string>> {
 
 test('the guide', async () => {
   const files = filesOf(guide)
-  expect(Object.keys(files)).toEqual(['prexy.yaml', 'sites/acme.yaml', 'staging.yaml'])
+  expect(Object.keys(files)).toEqual(['prexy.yaml', 'sites/acme.yaml', 'staging.yaml', 'paths.yaml'])
   const main = files['prexy.yaml']
     .replace('http://127.0.0.1:9000', '$ORIGIN')
-    .replace('sites/*.yaml', "['sites/*.yaml', staging.yaml]")
+    .replace('sites/*.yaml', "['sites/*.yaml', staging.yaml, paths.yaml]")
   const environment = { STAGING_ANN: await hashPassword('x') }
   await using served = await serveFiles(
     { ...files, 'prexy.yaml': main },

@@ -143,3 +143,50 @@ test('more sets than may be compiled at one time are compiled when they are need
   expect((await served.ask('broken.example/')).status).toBe(500)
   expect((await served.ask('s0.example/')).status).toBe(200)
 })
+
+test('a site is mounted under a path, both ways', async () => {
+  const seen: unknown[] = []
+  await using served = await serveFiles(
+    {
+      'prexy.yaml': `sites:
+  - host: a.example
+    upstream: $ORIGIN
+    routes:
+      - {mount: /shop}
+      - {mount: {at: /blog, to: /wp}, headers: {response: [{remove: X-Robots-Tag}]}}
+      - {path: /never, mount: /elsewhere}
+`,
+    },
+    {
+      origin: (message, response) => {
+        seen.push([message.url, message.headers['x-forwarded-prefix']])
+        response.setHeader('Location', '/wp/next?x')
+        response.setHeader('Set-Cookie', ['a=1; Path=/', 'b=2; Path=/wp/x'])
+        response.end('ok')
+      },
+    },
+  )
+  const shop = await served.ask('a.example/shop/a%20b?q=1', { headers: { 'X-Forwarded-Prefix': '/evil' } })
+  expect([shop.headers.location, shop.headers['set-cookie']]).toEqual([
+    '/shop/wp/next?x',
+    ['a=1; Path=/shop', 'b=2; Path=/shop/wp/x'],
+  ])
+  const blog = await served.ask('a.example/blog')
+  expect([blog.headers.location, blog.headers['set-cookie']]).toEqual([
+    '/blog/next?x',
+    ['a=1; Path=/blog', 'b=2; Path=/blog/x'],
+  ])
+  await served.ask('a.example/other')
+  expect((await served.ask('a.example/never')).status).toBe(404)
+  expect(seen).toEqual([
+    ['/a%20b?q=1', '/shop'],
+    ['/wp', '/blog'],
+    ['/other', undefined],
+  ])
+  expect(served.events.map(({ fieldEdits }) => fieldEdits?.response)).toEqual([
+    ['location', 'set-cookie'],
+    ['location', 'set-cookie'],
+    undefined,
+    undefined,
+  ])
+})

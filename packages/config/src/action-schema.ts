@@ -26,6 +26,11 @@ export interface RawMaintenance {
   readonly allow?: OneOrMore<string>
 }
 
+export interface RawMount {
+  readonly at: string
+  readonly to?: string
+}
+
 export const REDIRECT_STATUSES: readonly number[] = [301, 302, 303, 307, 308]
 
 const target = z
@@ -116,4 +121,23 @@ export const maintenanceSchema: z.ZodType<boolean | RawMaintenance> = z.union([
         .describe('Addresses and ranges of clients that see the site all the same.'),
     })
     .describe('A site that is closed for a while.'),
+])
+
+const mountPath = z
+  .string()
+  .regex(/^\/([\w.~!$&'()+,;=:@/-]|%[0-9A-Fa-f]{2})*$/, 'is no path to mount at; write it like /shop')
+  .refine((path) => !/\/\.\.?(\/|$)/.test(path), 'has a dot segment; write the path that it leads to')
+
+export const mountSchema: z.ZodType<string | RawMount> = z.union([
+  mountPath,
+  z
+    .strictObject({
+      at: mountPath.describe('Where clients see it.'),
+      to: mountPath.exactOptional().describe('Where the upstream has it.'),
+    })
+    .describe(
+      'Where clients see what the upstream has elsewhere. Paths of requests are mapped, and in responses Location, ' +
+        'Content-Location and the Path of cookies; for links in pages there are rules. Upstreams are told in ' +
+        'X-Forwarded-Prefix.',
+    ),
 ])

@@ -9,7 +9,9 @@ import { accessSchema, addressRange, type RawAccess } from './access-schema.ts'
 import {
   errorPagesSchema,
   maintenanceSchema,
+  mountSchema,
   type RawMaintenance,
+  type RawMount,
   type RawPage,
   type RawRedirect,
   type RawRespond,
@@ -61,6 +63,7 @@ export interface RawServing {
   readonly maintenance?: boolean | RawMaintenance
   readonly errorPages?: Readonly<Record<string, string | RawPage>>
   readonly robots?: string
+  readonly mount?: string | RawMount
 }
 
 /** A route of a site, which says no host: one of `upstream`, `redirect` and `respond`, or the upstream of the site. */
@@ -268,6 +271,12 @@ const servingFields = {
         'all the same; `false` opens what the level above closes.',
     ),
   errorPages: errorPagesSchema.exactOptional(),
+  mount: mountSchema
+    .exactOptional()
+    .describe(
+      'The path under which clients see the upstream, `/shop` for its root, or a mapping with `at` and `to`. A route ' +
+        'without a `path` then takes only what is below.',
+    ),
   robots: z
     .string()
     .regex(/^[A-Za-z0-9 ,:_-]{1,200}$/, 'is no value of X-Robots-Tag; write it like noindex, nofollow')

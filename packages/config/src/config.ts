@@ -139,6 +139,8 @@ export interface RouteConfig {
   /** By status or class. */
   readonly errorPages?: Readonly<Record<string, PageSettings>>
   readonly robots?: string
+  /** Paths of clients and those of the upstream for them. */
+  readonly mount?: { readonly at: string; readonly to: string }
 }
 
 /** Routes for some host names only. */

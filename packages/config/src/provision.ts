@@ -2,7 +2,7 @@
 import { addressOf, listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
 import { PASSWORD_HASH, type RawAccess, type RawBasicAuth, type RawRateLimit } from './access-schema.ts'
-import type { RawMaintenance, RawPage } from './action-schema.ts'
+import type { RawMaintenance, RawMount, RawPage } from './action-schema.ts'
 import { DEFAULT_ADMIN_LISTEN, MIN_TOKEN_LENGTH, type RawAdmin } from './admin-schema.ts'
 import type {
   AdminSettings,
@@ -72,6 +72,7 @@ type Serving = Pick<
   | 'maintenance'
   | 'errorPages'
   | 'robots'
+  | 'mount'
 >
 
 /** What a level says together with those above it. */
@@ -123,7 +124,12 @@ class Provisioner {
       nameOfRoute(listOf(route.host ?? []), listOf(route.path ?? [])),
     )
     if (file.action !== undefined)
-      ownRoutes.push({ ...routeBase, ...routeOf(file, file.action), name: this.#claim('default') })
+      ownRoutes.push({
+        ...routeBase,
+        ...routeOf(file, file.action),
+        paths: pathsOf([], file.serving),
+        name: this.#claim('default'),
+      })
     const siteNames = new Set<string>()
     return {
       listen: this.#listen(top.listen, fileLevel(this.#assembly)),
@@ -151,7 +157,12 @@ class Provisioner {
     const scope = this.#below(file, levelAt(site), name)
     const routes = this.#routes(routesOfSite(site), scope, ({ path }) => nameOfRoute([name], listOf(path ?? [])))
     if (scope.action !== undefined)
-      routes.push({ ...routeBase, ...routeOf(scope, scope.action), name: this.#claim(name) })
+      routes.push({
+        ...routeBase,
+        ...routeOf(scope, scope.action),
+        paths: pathsOf([], scope.serving),
+        name: this.#claim(name),
+      })
     if (routes.length === 0) this.#report(place, ...NOTHING_TO_DO)
     return { name, hosts, routes }
   }
@@ -174,7 +185,7 @@ class Provisioner {
           ...routeOf(scope, scope.action),
           name: this.#claim(value.name ?? nameOf(value)),
           hosts,
-          paths: listOf(value.path ?? []),
+          paths: pathsOf(listOf(value.path ?? []), scope.serving),
           methods: listOf(value.method ?? []),
           ...(value.header === undefined ? {} : { requestHeaders: value.header }),
         },
@@ -492,6 +503,17 @@ function joinedHeaders(above: readonly HeaderList[], own: readonly HeaderList[])
   })
 }
 
+function mountOf(raw: string | RawMount): NonNullable<RouteConfig['mount']> {
+  const { at, to = '/' } = typeof raw === 'string' ? { at: raw } : raw
+  return { at, to }
+}
+
+/** Those that are said, else those below the mount. */
+function pathsOf(paths: readonly string[], { mount }: Serving): readonly string[] {
+  const at = mount?.at.replace(/\/+$/, '') ?? ''
+  return paths.length > 0 || at === '' ? paths : [at, `${at}/**`]
+}
+
 function rateLimitOf(raw: RawRateLimit | 'off', name: string): RateLimitSettings | undefined {
   if (raw === 'off') return undefined
   const { requests, seconds = DEFAULT_RATE_SECONDS, burst = requests } = raw
@@ -507,6 +529,7 @@ function servingOf({
   lastModified,
   integrity,
   robots,
+  mount,
 }: RawServing): Serving {
   return {
     ...(requestBodies === undefined ? {} : { requestBodies }),
@@ -517,6 +540,7 @@ function servingOf({
     ...(lastModified === undefined ? {} : { lastModified }),
     ...(integrity === undefined ? {} : { integrity }),
     ...(robots === undefined ? {} : { robots }),
+    ...(mount === undefined ? {} : { mount: mountOf(mount) }),
   }
 }
 

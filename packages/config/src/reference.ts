@@ -1,7 +1,7 @@
 /** The schema as text for people: every field with its type, bounds and meaning, in the order of the schema. */
 import { z } from 'zod'
 import { accessSchema, basicAuthSchema, rateLimitSchema } from './access-schema.ts'
-import { maintenanceSchema, redirectSchema, respondSchema } from './action-schema.ts'
+import { maintenanceSchema, mountSchema, redirectSchema, respondSchema } from './action-schema.ts'
 import { configSchema, rewriteOptionsSchema, siteSchema } from './config-schema.ts'
 import { unwrapped } from './explain.ts'
 import { requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
@@ -51,6 +51,7 @@ export function configurationSections(): readonly SectionReference[] {
     sectionOf('Access', 'access', accessSchema),
     sectionOf('Access: passwords', 'access.basicAuth', basicAuthSchema),
     sectionOf('Access: rates', 'access.rateLimit', rateLimitSchema),
+    sectionOf('Mounting', 'mount', mappingIn(mountSchema)),
     sectionOf('Maintenance', 'maintenance', mappingIn(maintenanceSchema)),
     ...rules.map((rule) => ({
       ...rule,

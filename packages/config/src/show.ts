@@ -45,6 +45,7 @@ const INHERITED: readonly string[] = [
   'integrity',
   'maintenance',
   'robots',
+  'mount',
 ]
 
 /** Names of header fields that carry credentials. */

@@ -34,6 +34,7 @@ import { type ResourceVersion, resourceVersion } from './applicability-memory.ts
 import { httpsLocation, isMisdirected } from './entrance.ts'
 import type { ExchangeClient, OutputFraming } from './exchange-client.ts'
 import { applyHeaderRules } from './header-rules.ts'
+import { mountedTarget, mountResponse } from './mount.ts'
 import { errorPage } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
@@ -237,6 +238,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       return this.#answer(error)
     }
     this.#route = route
+    const { mount } = entry
+    if (mount !== undefined && mountedTarget(mount, request.path) === undefined) {
+      return this.#answer(new ProxyError('E_NO_PATH', { detail: `not below ${mount.at}` }))
+    }
     this.#forRequest = rulesForRequest(route.gate.conditions, request)
     const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
@@ -258,6 +263,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     const { peer } = this.#client
     setForwardedFields(forwarded.fields, peer, request.authority, runtime.forwarded, runtime.trustedRanges)
+    if (mount !== undefined && mount.at !== '' && runtime.forwarded !== 'none') {
+      removeField(forwarded.fields, 'x-forwarded-prefix')
+      forwarded.fields.push('X-Forwarded-Prefix', mount.at)
+    }
     if (runtime.requestIdField !== undefined) {
       const own = `${runtime.life.requestIdPrefix}-${this.id}`
       this.#requestId = setRequestId(forwarded.fields, runtime.requestIdField, peer.trusted, own)
@@ -287,7 +296,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   #send(route: Route, fields: FieldList): void {
     const { method, path } = this.request
-    const target = route.requestQuery && this.#names !== undefined ? mapQuery(path, this.#names) : path
+    const mapped = route.requestQuery && this.#names !== undefined ? mapQuery(path, this.#names) : path
+    const mount = this.#entry?.mount
+    const target = mount === undefined ? mapped : (mountedTarget(mount, mapped) ?? mapped)
     this.#requestHead = encodeRequestHead(method, target, fields)
     this.#recording?.requestSent(fields)
     this.#acquire(route)
@@ -544,7 +555,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const isUnlinked = route.integrity === 'drop' && dropLinkIntegrity(fields, this.#rewrittenUrls(route))
     const mapped = this.#mapResponse(fields)
     this.#responseEdits = isUnlinked && !mapped.includes('link') ? [...mapped, 'link'] : mapped
-    const robots = this.#entry?.robots
+    const { mount, robots } = this.#entry ?? {}
+    if (mount !== undefined) {
+      const ours = [request.authority, this.#hostSent, route.pool.authority]
+      this.#responseEdits = [...new Set([...this.#responseEdits, ...mountResponse(mount, fields, ours)])]
+    }
     if (robots !== undefined) {
       removeField(fields, 'x-robots-tag')
       fields.push('X-Robots-Tag', robots)

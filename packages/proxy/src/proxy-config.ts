@@ -14,6 +14,7 @@ import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Access } from './access.ts'
 import type { DeferredRuleSet } from './compiled-sets.ts'
 import type { HeaderRules } from './header-rules.ts'
+import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import type { RouteAnswer } from './route-answer.ts'
@@ -137,6 +138,8 @@ export interface RouteConfig {
   readonly errorPages?: ErrorPages
   /** Value of X-Robots-Tag in every response, in place of the upstream's. */
   readonly robots?: string
+  /** Made by `mountOf`. A request for a path that is not below it is answered 404. */
+  readonly mount?: Mount
 }
 
 /** Where one server of an upstream is reached. */

@@ -13,6 +13,7 @@ import type { Rule } from '@prexy/rewrite/rules'
 import type { Access } from './access.ts'
 import { CompiledSets, type DeferredRuleSet } from './compiled-sets.ts'
 import { HostTable } from './host-table.ts'
+import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { RouteConfig, SiteConfig } from './proxy-config.ts'
 import { ProxyError } from './proxy-error.ts'
@@ -91,6 +92,7 @@ export class RouteEntry {
   readonly maintenance: Maintenance | undefined
   readonly errorPages: ErrorPages | undefined
   readonly robots: string | undefined
+  readonly mount: Mount | undefined
   readonly #config: RouteConfig
   readonly #group: GroupParts
   readonly #hosts: readonly string[] | undefined
@@ -109,6 +111,7 @@ export class RouteEntry {
     this.maintenance = config.maintenance
     this.errorPages = config.errorPages
     this.robots = config.robots
+    this.mount = config.mount
     this.#config = config
     this.#group = group
     this.#hosts = byHost && config.hosts !== undefined ? hostPatterns(config.hosts) : undefined
