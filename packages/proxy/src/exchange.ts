@@ -810,6 +810,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       this.#connecting = false
       this.#phase('retry')
       this.#acquire(route)
+      // On a kept connection nothing else tells that the body may come.
+      if (!this.#done && this.takesBody) this.#client.resumeRequest()
       return
     }
     this.#phase('upstream-failed')

@@ -160,7 +160,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   /** Of the body, once it was waited for. */
   #pace: BodyPace | undefined = undefined
   #isPaced = false
-  /** The trailers of a request that ended while octets of it were pending. */
+  /** The trailers of a request that ended while octets of it were pending, or the exchange took nothing. */
   #pendingEnd: FieldList | undefined = undefined
   #requestEnded = false
   #closed = false
@@ -235,7 +235,8 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
       this.#failRequest(read)
       return
     }
-    if (this.#pending.empty) exchange.onRequestEnd(read)
+    // While the exchange takes nothing it would have nobody to tell of the end.
+    if (this.#pending.empty && exchange.takesBody) exchange.onRequestEnd(read)
     else this.#pendingEnd = read
     this.#watch()
   }
@@ -253,11 +254,11 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
     }
     const exchange = this.#exchange
     if (exchange === undefined) return
-    if (this.#pending.empty) {
+    if (this.#pending.empty && exchange.takesBody) {
       const end = this.#pendingEnd
       this.#pendingEnd = undefined
-      if (end !== undefined) exchange.onRequestEnd(end)
-      if (exchange.takesBody) this.#stream.resume()
+      if (end === undefined) this.#stream.resume()
+      else exchange.onRequestEnd(end)
     }
     this.#watch()
   }

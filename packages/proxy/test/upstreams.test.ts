@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -155,11 +157,13 @@ describe('a server that refuses connections', () => {
     expect((await client.readResponse()).status).toBe(200)
     await client.send('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n0\r\n\r\n')
     expect((await client.readResponse()).status).toBe(200)
-    expect(origin.requests.map(({ method, body }) => [method, body.length])).toEqual([
-      ['POST', big.length],
-      ['POST', 3],
-    ])
-    expect(await bodies(setup, 6)).toBe('a a a a a a')
+    // Now the other server has a kept connection.
+    for (let i = 0; i < 2; i++) {
+      await client.send(`POST / HTTP/1.1\r\nHost: a\r\nContent-Length: ${big.length}\r\n\r\n${big}`)
+      expect((await client.readResponse()).status).toBe(200)
+    }
+    expect(origin.requests.map(({ body }) => body.length)).toEqual([big.length, 3, big.length, big.length])
+    expect(await bodies(setup, 4)).toBe('a a a a')
     expect(setup.events.filter(({ upstreamAttempts }) => upstreamAttempts === 2).length).toBe(3)
     expect(setup.events.every(({ upstream }) => upstream === `127.0.0.1:${origin.port}`)).toBe(true)
     expect(setup.phases.get(1)?.slice(2)).toEqual([
@@ -175,6 +179,28 @@ describe('a server that refuses connections', () => {
       'end',
     ])
     expect(changes.map(({ kind, server }) => [kind, server])).toEqual([['ejected', `127.0.0.1:${gone}`]])
+    await origin.close()
+  })
+
+  it('costs no request of an HTTP/2 client either', async () => {
+    const [origin] = await lettered(1)
+    const gone = await refusingPort()
+    const { setup } = await setUpServers({ servers: [serverAt(gone), serverAt(origin.port)] })
+    await using _ = setup
+    const session = connectHttp2(`http://127.0.0.1:${setup.proxy.address.port}`)
+    for (const size of [0, 3, 300_000]) {
+      const stream = session.request({ ':method': 'POST', ':path': '/' })
+      let body = ''
+      stream.setEncoding('latin1').on('data', (text: string) => {
+        body += text
+      })
+      stream.end('x'.repeat(size))
+      await once(stream, 'end')
+      expect(body).toBe('a')
+    }
+    expect(origin.requests.map(({ body }) => body.length)).toEqual([0, 3, 300_000])
+    expect(setup.events.map(({ upstreamAttempts }) => upstreamAttempts)).toContain(2)
+    session.destroy()
     await origin.close()
   })
 
