@@ -50,8 +50,9 @@ function derive(password: string, { logCost, blockSize, parallel, salt, hash }: 
   const maxmem = 256 * cost * blockSize
   return new Promise((resolve, reject) => {
     scrypt(password, salt, hash.length, { N: cost, r: blockSize, p: parallel, maxmem }, (error, derived) => {
-      if (error === null) resolve(derived)
-      else reject(error)
+      // Bun says undefined where Node says null.
+      if (error instanceof Error) reject(error)
+      else resolve(derived)
     })
   })
 }
