@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
@@ -143,4 +143,32 @@ test('a reader that has enough does not change the verdict', async () => {
   const outcome = collect(child)
   child.stdout.destroy()
   expect(await outcome).toMatchObject({ code: 2, stderr: '' })
+})
+
+test('a folder of sites: everything in all files, and how much there is', async () => {
+  const fleet = join(folder, 'fleet')
+  mkdirSync(join(fleet, 'sites'), { recursive: true })
+  const check = async (): Promise<{ code: number | null; stdout: string }> => {
+    const { code, stdout } = await runPrexy(['check', fleet])
+    return { code, stdout: stdout.replaceAll(`${folder}/`, '') }
+  }
+  writeFileSync(
+    join(fleet, 'main.yaml'),
+    'include: sites/*.yaml\nupstream: http://127.0.0.1:9000\nruleSets: {standard: [{text: a, with: b}]}\nrules: [{use: standard}]\n',
+  )
+  writeFileSync(join(fleet, 'sites/a.yaml'), 'host: a.example\ninherit: add\nrules: [{text: c, with: d}]\n')
+  writeFileSync(join(fleet, 'sites/b.yaml'), 'host: b.example\nroutes: [{path: /x, redirect: /y}]\n')
+  expect(await check()).toEqual({ code: 0, stdout: 'fleet: ok: 2 rules, 4 routes\n' })
+  writeFileSync(join(fleet, 'sites/a.yaml'), "host: a.example\nrules: [{regex: '(', with: d}]\n")
+  writeFileSync(join(fleet, 'sites/b.yaml'), "host: b.example\nroutes: [{path: /x, redirect: '/${nobody}'}]\n")
+  const { code, stdout } = await check()
+  expect(code).toBe(2)
+  expect(stdout.split('\n')).toEqual([
+    expect.stringMatching(/^fleet\/sites\/a\.yaml:2:18: rules\[0\]\.regex: the group has no closing/),
+    expect.stringMatching(
+      /^fleet\/sites\/b\.yaml:2:33: routes\[0\]\.redirect: there is no group and no variable 'nobody'/,
+    ),
+    'fleet: not valid: 2 errors',
+    '',
+  ])
 })

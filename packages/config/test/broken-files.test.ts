@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { stringify } from 'yaml'
+import { memoryFiles } from './memory-files.ts'
 import { type Loaded, loadConfig, loadRules, textAsFile } from '../src/load.ts'
 import { formatProblem } from '../src/problem.ts'
 import { MAX_CONFIG_CHARACTERS } from '../src/yaml-source.ts'
@@ -131,4 +132,46 @@ test.each([
 test('a file that is too long is not read', () => {
   const { problems } = loadConfig('prexy.yaml', textAsFile(`#${'x'.repeat(MAX_CONFIG_CHARACTERS)}`, 'prexy.yaml'))
   expect(problems.map(formatProblem)).toEqual(['prexy.yaml:1:1: the file is longer than 16777216 characters; split it'])
+})
+
+test('whatever is wrong with several files, each problem stands in one of them', () => {
+  const site = 'host: [a.example]\ninherit: add\nrules:\n  - {use: standard}\n  - {domain: a.org, to: a.example}\n'
+  const main = `include: [a.yaml, 'b*.yaml']\nupstream: http://127.0.0.1:9000\nruleSets:\n  standard: [{text: x, with: y}]\naccess: {allow: 10.0.0.0/8}\n`
+  const contents = { 'prexy.yaml': main, 'a.yaml': site, 'b.yaml': site.replaceAll('a.', 'b.') }
+  const names = ['prexy.yaml', 'a.yaml', 'b.yaml'] as const
+  const piece = fc.constantFrom(
+    '',
+    ' ',
+    '\n',
+    'x',
+    ': ',
+    '- ',
+    '[',
+    '}',
+    "'",
+    '#',
+    '*',
+    '&a ',
+    '${env:X}',
+    'include: b.yaml\n',
+    '\t',
+  )
+  const slip = fc.record({ name: fc.constantFrom(...names), at: fc.nat(200), removed: fc.nat(12), added: piece })
+  fc.assert(
+    fc.property(fc.array(slip, { minLength: 1, maxLength: 4 }), (slips) => {
+      const changed: Record<string, string> = { ...contents }
+      for (const { name, at, removed, added } of slips) {
+        changed[name] = changed[name].slice(0, at) + added + changed[name].slice(at + removed)
+      }
+      const { value, problems } = loadConfig('prexy.yaml', memoryFiles(changed))
+      expect(value === undefined).toBe(problems.some(({ severity }) => severity === 'error'))
+      for (const { position, message } of problems) {
+        expect(message).not.toBe('')
+        const lines = (changed[position.file] ?? '').split('\n')
+        expect(position.line).toBeLessThanOrEqual(lines.length)
+        expect(position.column).toBeLessThanOrEqual(lines[position.line - 1].length + 1)
+      }
+    }),
+    { numRuns: 500 },
+  )
 })
