@@ -173,6 +173,21 @@ export interface EvtxDefinition extends BaseDefinition {
   readonly goals: readonly Goal[]
 }
 
+/** Two workers against one: how connections are spread, and how many requests are answered. */
+export interface WorkersDefinition extends BaseDefinition {
+  readonly model: 'workers'
+  /** Connections at a time. */
+  readonly connections: number
+  /** Times that they are opened anew, to see who has how many. */
+  readonly trials: number
+  /** Connections that one of two workers may have. */
+  readonly most: number
+  /** Header fields of the answer, which prexy makes itself: so many that it takes 100 us and more. */
+  readonly answerFields: number
+  /** Times as many requests per second. */
+  readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
+}
+
 /** A proxy in front of very many sites. */
 export interface SitesDefinition extends BaseDefinition {
   readonly model: 'sites'
@@ -194,6 +209,7 @@ export type Definition =
   | SigmaDefinition
   | EvtxDefinition
   | SitesDefinition
+  | WorkersDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -256,6 +272,7 @@ const MODEL_FIELDS = {
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
   evtx: ['events', 'readers', 'goals'],
   sites: ['sites', 'rulesPerSite', 'asked', 'goals'],
+  workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
@@ -327,6 +344,7 @@ export function parseDefinition(text: string): Definition {
     case 'corpus':
     case 'compile':
     case 'sites':
+    case 'workers':
   }
   return value
 }

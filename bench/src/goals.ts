@@ -63,6 +63,8 @@ function rowsOf(definition: Definition): Row[] {
       return definition.goals.map((goal) => ({ ...goal, unit: ' KB' }))
     case 'sites':
       return definition.goals.map((goal) => ({ ...goal, unit: ' ms' }))
+    case 'workers':
+      return definition.goals.map((goal) => ({ ...goal, unit: 'x' }))
     case 'msgpack':
       return []
   }

@@ -17,6 +17,7 @@ import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
 import { runSigmaBench } from './sigma-bench.ts'
 import { runSitesBench } from './sites-bench.ts'
+import { runWorkersBench } from './workers-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -105,6 +106,8 @@ async function measure(
       return await runConnectionsBench(ROOT, definition, runtimes)
     case 'sites':
       return await runSitesBench(ROOT, definition, runtimes)
+    case 'workers':
+      return await runWorkersBench(ROOT, definition, runtimes)
     case 'msgpack':
       return runMsgpackBench(ROOT, definition, runtimes, data)
     case 'sigma':
