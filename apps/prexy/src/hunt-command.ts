@@ -57,12 +57,14 @@ export function addHuntCommands(program: Command, run: CommandRun): void {
   add(new Option('--details <file>', 'templates for details, a line each: web = %c-ip% ¦ %c-uri%'))
   add(new Option('--fail-on <level>', 'exit with 1 when a rule of this level or above matched').choices(LEVELS))
   addTimeOptions(command)
+  command.option('--follow', 'go on with what is appended from now on, until SIGINT or SIGTERM')
   addExamples(command, [
     ['What the rules that come with prexy find in a log:', 'prexy hunt access.log'],
     [
       'Public rules over logs of several kinds, as a table and as a page:',
       'prexy hunt access.log.gz Security.evtx --rules sigma/rules -o timeline.csv -o timeline.html',
     ],
+    ['Live, on what a proxy records:', 'prexy hunt recordings/ --rules rules --follow'],
     [
       'A log in a format of its own:',
       'prexy hunt shop.log --format \'$remote_addr [$time_iso8601] "$request" $status $request_time\' --min-level high',

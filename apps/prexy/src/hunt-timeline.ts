@@ -42,12 +42,16 @@ export interface OutputFlags extends TimeFlags {
   readonly failOn?: Level
 }
 
-export type HuntFlags = InputFlags & RuleFlags & OutputFlags
+export type HuntFlags = InputFlags & RuleFlags & OutputFlags & { readonly follow?: boolean }
 
 export async function hunt(paths: readonly string[], flags: HuntFlags): Promise<number> {
   const asked = readRuleFlags(flags)
   const chosen = chooseRules(asked.texts, asked.choice)
   if (chosen.set.rules.length === 0) throw new CommandError(noRules(asked, chosen))
+  if (flags.follow === true) {
+    const { followHunt } = await import('./hunt-follow.ts')
+    return await followHunt(paths, flags, chosen, PROFILES[flags.profile ?? 'standard'], readTimeFlags(flags))
+  }
   return await writeTimeline(paths, flags, {
     rules: { texts: asked.texts, choice: asked.choice },
     chosen,

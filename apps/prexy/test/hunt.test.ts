@@ -1,12 +1,12 @@
 /** `prexy hunt` as a person runs it: forms, order, threads, filters, exit codes. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { generateEvents } from '@prexy/testing/evtx-events'
 import { writeEvtx } from '@prexy/testing/evtx-writer'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runPrexy } from './run-prexy.ts'
+import { collect, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-hunt-cli-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -171,6 +171,40 @@ describe('a hunt', () => {
   test('says why there is nothing to read', async () => {
     const { code, stderr } = await runPrexy(['hunt', file('letter.txt', 'Dear Sir\n')])
     expect([code, stderr]).toEqual([2, expect.stringMatching(/nothing to read\n.*letter\.txt: it is of no format/)])
+  })
+})
+
+describe('a hunt that follows', () => {
+  test('tells of what is appended, of new files, and of files that were rotated, but not of what was there', async () => {
+    const own = mkdtempSync(join(folder, 'follow-'))
+    const growing = join(own, 'growing.log')
+    writeFileSync(growing, line(1, '/old/.env'))
+    const child = startPrexy(['hunt', own, '--follow', '--print', 'jsonl', '--profile', 'minimal'])
+    const output = collect(child)
+    await waitFor(child.stderr, /following/)
+    const [first, second, third] = [/\/first\/\.env/, /\/second\/\.env/, /\/third\/\.env/].map((pattern) =>
+      waitFor(child.stdout, pattern),
+    )
+    appendFileSync(growing, line(2, '/a'))
+    const half = line(3, '/first/.env')
+    appendFileSync(growing, half.slice(0, 40))
+    appendFileSync(growing, half.slice(40))
+    await first
+    writeFileSync(join(own, 'new.log'), line(4, '/second/.env'))
+    await second
+    writeFileSync(growing, line(5, '/third/.env'))
+    await third
+    child.kill('SIGTERM')
+    const { code, stdout, stderr } = await output
+    expect(code).toBe(0)
+    expect(stdout).not.toContain('/old/')
+    expect(stdout.trimEnd().split('\n')).toHaveLength(3)
+    expect(stderr).toMatch(/3 hits in \d+ events, 0 records not read/)
+  })
+
+  test('refuses forms that have an end', async () => {
+    const { code, stderr } = await runPrexy(['hunt', log, '--follow', '--print', 'html'])
+    expect([code, stderr]).toEqual([2, expect.stringContaining('use jsonl with --follow')])
   })
 })
 

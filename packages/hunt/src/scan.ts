@@ -137,12 +137,18 @@ interface EvtxReader {
 }
 
 /** Takes the bytes of a source. */
-interface Consumer {
+export interface Consumer {
   write(chunk: Uint8Array): void
   end(): void
 }
 
-function consumerOf(source: HuntSource, options: ScanOptions, visit: EventVisitor, report: ScanReport): Consumer {
+/** What reads a source that is bytes in a row: any but EVTX. */
+export function consumerOf(
+  source: HuntSource,
+  options: ScanOptions,
+  visit: EventVisitor,
+  report: ScanReport,
+): Consumer {
   const { format, path } = source
   const show = (event: HuntEvent, record: number): void => {
     report.events++
