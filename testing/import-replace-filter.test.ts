@@ -61,7 +61,7 @@ function rewritten(
 ): { body: string; overflows: number } {
   const imported = importNginx(
     readNginx({ file: 'nginx.conf', text: file }, () => 'no includes here'),
-    { refusalOf: () => undefined },
+    { refusalOf: () => undefined, headerRefusalOf: () => undefined },
   )
   if ('message' in imported) throw new Error(imported.message)
   expect(imported.notes.filter(({ kind }) => kind === 'missing')).toEqual([])

@@ -2,12 +2,13 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { dirname, isAbsolute, join } from 'node:path'
-import type { RewriteOptions } from '@prexy/config/config-schema'
 import { type NginxFile, type NginxLoader, readNginx } from '@prexy/config/nginx-include'
+import { configFromValue } from '@prexy/config/load'
 import { importNginx } from '@prexy/config/nginx-import'
 import type { NginxNote } from '@prexy/config/nginx-scope'
 import { formatImport, formatNote } from '@prexy/config/nginx-yaml'
-import type { RawRule } from '@prexy/config/rule-schema'
+import type { HeaderRefusal } from '@prexy/config/nginx-upstream'
+import { compileHeaderRules, HeaderRuleError } from '@prexy/proxy/header-rules'
 import { CommandError, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
 import { fileErrorReason, readText } from './read-text.ts'
 import { refusalOfRule } from './rule-source.ts'
@@ -46,10 +47,23 @@ export async function convertNginx(file: string, site: string | undefined): Prom
   if (tree.problems.length > 0) {
     throw new CommandError(tree.problems.map((one) => `${one.file}:${one.line}: ${one.message}`).join('\n'))
   }
-  const refusalOf = (rule: RawRule, rewrite: RewriteOptions): string | undefined => refusalOfRule(rule, rewrite)
-  const imported = importNginx(tree, { refusalOf, ...(site === undefined ? {} : { site }) })
+  const refusals = { refusalOf: refusalOfRule, headerRefusalOf: refusalOfHeaderRule }
+  const imported = importNginx(tree, { ...refusals, ...(site === undefined ? {} : { site }) })
   if ('message' in imported) throw new CommandError(`${file}: ${imported.message}`)
   return { yaml: formatImport(imported, file), notes: imported.notes }
+}
+
+const refusalOfHeaderRule: HeaderRefusal = (rule, side) => {
+  const loaded = configFromValue({ upstream: 'http://127.0.0.1', headers: { [side]: [rule] } })
+  const list = loaded.value?.routes[0]?.headerLists[0]
+  if (list === undefined) return loaded.problems[0]?.message
+  try {
+    compileHeaderRules(list.rules, side)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof HeaderRuleError)) throw error
+    return error.problems[0]?.message
+  }
 }
 
 function refuseIncludes(): string {

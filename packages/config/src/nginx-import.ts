@@ -322,7 +322,7 @@ function timeoutsOf(scopes: readonly NginxScope[], notes: NginxNotes): Timeouts 
 }
 
 function maxBodyBytesOf(scopes: readonly NginxScope[], notes: NginxNotes): number | undefined {
-  let most = scopes.length === 0 ? NGINX_MAX_BODY_BYTES : 0
+  let most = 0
   const sizes = new Set<number>()
   for (const scope of scopes) {
     const directive = oneInForce(scope, 'client_max_body_size')
@@ -334,5 +334,6 @@ function maxBodyBytesOf(scopes: readonly NginxScope[], notes: NginxNotes): numbe
       notes.add('differs', directive, 'prexy has one such limit for all routes, here the largest')
     }
   }
-  return most === Number.POSITIVE_INFINITY ? undefined : most
+  if (most === Number.POSITIVE_INFINITY) return undefined
+  return most === 0 ? NGINX_MAX_BODY_BYTES : most
 }

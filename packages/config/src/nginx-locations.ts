@@ -35,7 +35,11 @@ export function orderedLocations(server: NginxScope, notes: NginxNotes): readonl
   return [...new Set(ordered)].filter(({ globs }) => globs.length > 0)
 }
 
-function patternsBelow(patterns: readonly NginxLocation[], { text }: NginxLocation): readonly NginxLocation[] {
+function patternsBelow(
+  patterns: readonly NginxLocation[],
+  { text, globs: own }: NginxLocation,
+): readonly NginxLocation[] {
+  if (own.length === 0) return []
   return patterns.flatMap((pattern) => {
     const globs = pattern.globs.flatMap((glob) => globBelow(glob, text))
     return globs.length === 0 ? [] : [{ ...pattern, globs }]
@@ -85,7 +89,8 @@ function locationOf(
     notes.add('missing', directive, `${reason}; its requests go where the next location takes them`)
     return undefined
   }
-  const own = outer === undefined ? found : found.flatMap((glob) => globBelow(glob, outer.text))
+  const own =
+    outer === undefined ? found : found.flatMap((glob) => (outer.globs.length === 0 ? [] : globBelow(glob, outer.text)))
   if (modifier === '~' || !/[a-z]/i.test(text)) return { scope, directive, kind: 'pattern', text, globs: own }
   notes.add('differs', directive, 'paths are taken in small or capital letters, not in a mixture of them')
   const globs = [...new Set(own.flatMap((glob) => [glob.toLowerCase(), glob.toUpperCase()]))]

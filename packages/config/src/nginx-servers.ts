@@ -2,7 +2,7 @@
 import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import { constantsOf, type NginxConstants } from './nginx-variables.ts'
-import type { RawListen } from './listen-schema.ts'
+import { listenSchema, type RawListen } from './listen-schema.ts'
 
 export interface NginxServer {
   readonly scope: NginxScope
@@ -227,13 +227,17 @@ function listenAt(directive: NginxDirective, notes: NginxNotes): readonly NginxL
     notes.add('missing', directive, `${address} is no address`)
     return []
   }
+  const whole = `${host === undefined || host === '*' ? '0.0.0.0' : host}:${port ?? '80'}`
+  if (!listenSchema.safeParse(whole).success || Number(port ?? 80) > 65_535) {
+    notes.add('missing', directive, `${address} is no address`)
+    return []
+  }
   for (const option of options) {
     if (/^(proxy_protocol|quic|http3)$/.test(option)) notes.add('missing', directive, `${option} has no counterpart`)
   }
-  const shown = host === undefined || host === '*' ? '0.0.0.0' : host
   return [
     {
-      address: `${shown}:${port ?? '80'}`,
+      address: whole,
       isTls: options.includes('ssl'),
       isDefault: options.includes('default_server') || options.includes('default'),
       hasHttp2: options.includes('http2'),

@@ -18,7 +18,11 @@ interface Result {
 function convert(text: string, site?: string): Result {
   const tree = readNginx({ file: 'f', text }, () => 'no includes')
   expect(tree.problems).toEqual([])
-  const imported = importNginx(tree, { refusalOf: () => undefined, ...(site === undefined ? {} : { site }) })
+  const imported = importNginx(tree, {
+    refusalOf: () => undefined,
+    headerRefusalOf: () => undefined,
+    ...(site === undefined ? {} : { site }),
+  })
   if ('message' in imported) throw new Error(imported.message)
   const { value } = readYaml(formatImport(imported, 'f'), 'out')
   const parsed = configSchema.safeParse(value)
