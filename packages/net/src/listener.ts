@@ -319,6 +319,7 @@ function contextOptionsOf(tls: ListenTls): SecureContextOptions {
     ciphers: tls.ciphers ?? DEFAULT_CIPHERS,
     // A client renegotiates only to burn our time (RFC 8446 has done away with it). Under Bun, which never does, it is 0.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
+    sessionTimeout: SESSION_SECONDS,
     ticketKeys: Buffer.from(tls.ticketKeys ?? crypto.getRandomValues(new Uint8Array(TICKET_KEY_BYTES))),
   }
 }
@@ -350,6 +351,8 @@ function readServerName(socket: Socket, found: (name: string | undefined) => voi
 }
 
 const TICKET_KEY_BYTES = 48
+/** How long a session may be resumed. */
+const SESSION_SECONDS = 7_200
 
 function tlsSession(socket: TLSSocket, certificates: CertificateStore): TlsSession {
   // `false` where the client named none.
