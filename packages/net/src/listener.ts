@@ -251,13 +251,13 @@ function tlsFront(tls: ListenTls, http2: Http2Acceptor | undefined, acceptance: 
     handshakes.get(rawSocketOf(socket))?.release()
     const session = tlsSession(socket, certificates)
     if (http2 !== undefined && socket.alpnProtocol === 'h2') {
-      http2.accept(socket, (begun) => acceptance.acceptHttp2(begun, socket.remoteAddress, session))
+      http2.accept(socket, (begun) => acceptance.acceptHttp2(begun, clientAddressOf(socket), session))
     } else {
       readOn(socket, attend(socket, session, acceptance))
     }
   }
   const onFault = (error: Error, socket: TLSSocket): void => {
-    acceptance.onHandshakeFault?.(socket.remoteAddress, error)
+    acceptance.onHandshakeFault?.(clientAddressOf(socket), error)
     socket.destroy()
   }
   const contextOptions = contextOptionsOf(tls)
@@ -297,7 +297,7 @@ function tlsFront(tls: ListenTls, http2: Http2Acceptor | undefined, acceptance: 
   return {
     begin(socket) {
       const timer = new Timer(wheel, () => {
-        acceptance.onHandshakeFault?.(socket.remoteAddress, new Error('clientHandshakeMs passed'))
+        acceptance.onHandshakeFault?.(clientAddressOf(socket), new Error('clientHandshakeMs passed'))
         socket.destroy()
       })
       timer.arm(handshakeMs)

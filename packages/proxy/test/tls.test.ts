@@ -338,3 +338,34 @@ test('a swap of configurations changes what is spoken, on the same address', asy
   expect(await ask(open, 'a.example')).toContain('200 OK')
   open.destroy()
 })
+
+test.each([['h2'], ['http/1.1']])('a PROXY header comes before the handshake: %s', async (protocol) => {
+  const { setup } = await setUpTls({
+    listen: { proxyProtocol: true },
+    config: { trustedProxies: ['127.0.0.1'] },
+  })
+  await using _ = setup
+  const raw = connectTcp({ port: setup.proxy.address.port, host: '127.0.0.1' })
+  raw.write('PROXY TCP4 192.0.2.7 192.0.2.1 1000 443\r\n')
+  const socket = await new Promise<TLSSocket>((resolve, reject) => {
+    const made = connect(
+      { socket: raw, servername: 'b.example', ALPNProtocols: [protocol], rejectUnauthorized: false },
+      () => resolve(made),
+    )
+    made.once('error', reject)
+  })
+  if (protocol === 'h2') {
+    const session = connectHttp2('https://b.example', { createConnection: () => socket })
+    const stream = session.request({ ':path': '/' })
+    stream.resume()
+    await new Promise((resolve) => {
+      stream.on('close', resolve)
+    })
+    session.destroy()
+  } else {
+    expect(await ask(socket, 'b.example')).toContain('200 OK')
+  }
+  socket.destroy()
+  expect(setup.origin.requests[0].value('x-forwarded-for')).toBe('192.0.2.7')
+  expect(setup.origin.requests[0].value('x-real-ip')).toBe('192.0.2.7')
+})
