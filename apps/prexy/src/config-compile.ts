@@ -17,15 +17,19 @@ export interface CompiledLists {
   readonly targetOf: (redirect: RedirectAction) => HeaderRules | undefined
 }
 
+/** Sets that an earlier reading compiled, by their rules and options: what did not change is not compiled again. */
+export type KnownSets = Map<string, RuleSet>
+
 type Lists = Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects'>
 
 /**
  * Compiles what the lists hold. More than `maxSets` rule lists are left for later, each for when it is needed; `check`
- * compiles them all and keeps none.
+ * compiles them all and keeps none. `known` is made to hold what is compiled now.
  */
 export function compileLists(
   { ruleLists, headerLists, redirects }: Lists,
   maxSets: number | 'check',
+  known: KnownSets = new Map(),
 ): { readonly compiled: CompiledLists; readonly problems: readonly ConfigProblem[] } {
   const headers = new Map(headerLists.map((list) => [list, compileHeaderList(list)]))
   const targets = new Map(redirects.map((redirect) => [redirect, compileTarget(redirect)]))
@@ -34,7 +38,7 @@ export function compileLists(
   if (maxSets !== 'check' && ruleLists.length > maxSets) {
     for (const list of ruleLists) sets.set(list, deferred(list))
   } else {
-    problems.push(...compileNow(ruleLists, maxSets === 'check' ? undefined : sets))
+    problems.push(...compileNow(ruleLists, maxSets === 'check' ? undefined : sets, known))
   }
   return {
     compiled: {
@@ -53,6 +57,7 @@ type Outcome = { readonly faults: readonly RuleProblem[] } | { readonly set: Rul
 function compileNow(
   lists: readonly RuleList[],
   sets: Map<RuleList, RuleSet | DeferredRuleSet> | undefined,
+  known: KnownSets,
 ): ConfigProblem[] {
   const outcomes = new Map<string, Outcome>()
   const seen = new Set<string>()
@@ -64,7 +69,8 @@ function compileNow(
     if (outcome === undefined) {
       // A check keeps no sets: of thousands, the machine could not hold all.
       if (sets === undefined && seen.has(key)) continue
-      outcome = compile(rules, list)
+      const earlier = known.get(key)
+      outcome = earlier === undefined ? compile(rules, list) : { set: earlier }
       if (sets === undefined && 'set' in outcome) seen.add(key)
       else outcomes.set(key, outcome)
     }
@@ -75,6 +81,8 @@ function compileNow(
       problems.push(...outcome.faults.map((fault) => locateFinding(list, fault, 'error')))
     }
   }
+  known.clear()
+  for (const [key, outcome] of outcomes) if ('set' in outcome) known.set(key, outcome.set)
   return problems
 }
 

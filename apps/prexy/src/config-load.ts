@@ -5,9 +5,15 @@ import type { ConfigFiles } from '@prexy/config/files'
 import { loadConfig } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/problem'
 import { DEFAULT_LIMITS } from '@prexy/proxy/proxy-config'
-import { type CompiledLists, compileLists } from './config-compile.ts'
+import { type CompiledLists, compileLists, type KnownSets } from './config-compile.ts'
 import { FILE_SYSTEM, newestChangeMs } from './config-files.ts'
 import { certificateProblems } from './config-tls.ts'
+
+/** What one reading leaves for the next. */
+export interface KnownConfiguration {
+  readonly sources: KnownSources
+  readonly sets: KnownSets
+}
 
 export interface ConfigurationLoad {
   /** Undefined when there is an error among the problems. */
@@ -26,18 +32,18 @@ export interface ConfigurationLoad {
 /**
  * Reads a configuration anew: a file or a directory. Nothing of an earlier one is touched; what is wrong is returned. To
  * `serve` more rule sets than may be compiled at one time, they are compiled when they are needed; to `check` them, all
- * are, one after the other. `known`, kept between two readings, spares parsing what has not changed.
+ * are, one after the other. `known`, kept between two readings, spares parsing and compiling what has not changed.
  */
 export function loadConfiguration(
   path: string,
   environment: NodeJS.ProcessEnv = process.env,
   files: ConfigFiles = FILE_SYSTEM,
   purpose: 'serve' | 'check' = 'serve',
-  known?: KnownSources,
+  known?: KnownConfiguration,
 ): ConfigurationLoad {
-  const loaded = loadConfig(path, files, environment, known)
+  const loaded = loadConfig(path, files, environment, known?.sources)
   const maxSets = loaded.value?.limits.maxCompiledRuleSets ?? DEFAULT_LIMITS.maxCompiledRuleSets
-  const { compiled, problems } = compileLists(loaded, purpose === 'check' ? 'check' : maxSets)
+  const { compiled, problems } = compileLists(loaded, purpose === 'check' ? 'check' : maxSets, known?.sets)
   const certificates = certificateProblems(loaded.value?.listen ?? [], Date.now())
   const all = withoutEchoes([...loaded.problems, ...problems, ...certificates])
   const failed = all.some((problem) => problem.severity === 'error')

@@ -1,7 +1,6 @@
 /** From a configuration to a running proxy, and back down again. */
 import { networkInterfaces } from 'node:os'
 import type { Config, RouteConfig } from '@prexy/config/config'
-import type { KnownSources } from '@prexy/config/documents'
 import { configFromValue } from '@prexy/config/load'
 import type { RewriteOptions } from '@prexy/config/config-schema'
 import type { ExchangeRecorder } from '@prexy/events/recorder'
@@ -10,7 +9,7 @@ import type { ProxyConfig } from '@prexy/proxy/proxy-config'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
 import type { AccessLog } from './access-log.ts'
 import type { CompiledLists } from './config-compile.ts'
-import { type ConfigurationLoad, loadConfiguration } from './config-load.ts'
+import { type ConfigurationLoad, type KnownConfiguration, loadConfiguration } from './config-load.ts'
 import { proxyRoutes } from './config-proxy.ts'
 import { listenOf } from './config-tls.ts'
 import { CommandError } from './exit-codes.ts'
@@ -67,7 +66,7 @@ export async function serveFile(file: string, flags: ServeFlags): Promise<number
   const overridden = configFromValue({ upstream: 'http://localhost', ...listenField(listen) })
   if (overridden.value === undefined) throw new CommandError(`--listen: ${overridden.problems[0].message}`)
   const { value } = overridden
-  const known: KnownSources = new Map()
+  const known: KnownConfiguration = { sources: new Map(), sets: new Map() }
   return await runServer({
     ...SERVED,
     read(files) {

@@ -18,23 +18,33 @@ interface Entry {
   readonly users: Set<() => void>
 }
 
+/** What somebody uses of a set. */
+export interface UsedSet {
+  readonly set: RuleSet
+  /** It is used once more. */
+  readonly touch: () => void
+  /** It is used no more; who said so is not told when it is forgotten. */
+  readonly release: () => void
+}
+
 /** At most `limit` sets, of which the least recently used is forgotten; what uses it still keeps it until it is done. */
 export class CompiledSets {
-  readonly #limit: number
+  /** What is beyond it is forgotten when the next set is compiled. */
+  limit: number
   readonly #entries = new Map<string, Entry>()
   #uses = 0
 
   constructor(limit: number) {
-    this.#limit = limit
+    this.limit = limit
   }
 
   /** `onForgotten` is called once, and must let go of the set. */
-  use(deferred: DeferredRuleSet, onForgotten: () => void): { readonly set: RuleSet; readonly touch: () => void } {
+  use(deferred: DeferredRuleSet, onForgotten: () => void): UsedSet {
     const { key } = deferred
     let entry = this.#entries.get(key)
     if (entry === undefined) {
       entry = { set: deferred.compile(), usedAt: 0, users: new Set() }
-      if (this.#entries.size >= this.#limit) this.#forgetOldest()
+      while (this.#entries.size >= this.limit) this.#forgetOldest()
       this.#entries.set(key, entry)
     }
     const kept = entry
@@ -44,6 +54,9 @@ export class CompiledSets {
       set: kept.set,
       touch: () => {
         kept.usedAt = ++this.#uses
+      },
+      release: () => {
+        kept.users.delete(onForgotten)
       },
     }
   }

@@ -40,7 +40,12 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
   E_NO_PATH: { outcome: 'answered', status: 404, retry: 'never', text: 'There is nothing at this address.' },
   E_FORBIDDEN: { outcome: 'answered', status: 403, retry: 'never', text: 'This address may not ask here.' },
   E_UNAUTHORIZED: { outcome: 'answered', status: 401, retry: 'never', text: 'A name and a password are needed.' },
-  E_RATE_LIMITED: { outcome: 'answered', status: 429, retry: 'never', text: 'Too many requests; come again later.' },
+  E_RATE_LIMITED: {
+    outcome: 'answered',
+    status: 429,
+    retry: 'never',
+    text: 'Too many requests came from this address.',
+  },
   E_MAINTENANCE: { outcome: 'answered', status: 503, retry: 'never', text: 'This site is closed for a while.' },
   E_LOOP: { outcome: 'answered', status: 508, retry: 'never', text: 'The request came back to this proxy.' },
   E_PRECONDITION: { outcome: 'answered', status: 412, retry: 'never', text: 'The entity tag is not a current one.' },

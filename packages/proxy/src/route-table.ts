@@ -11,7 +11,7 @@ import {
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Rule } from '@prexy/rewrite/rules'
 import type { Access } from './access.ts'
-import { CompiledSets, type DeferredRuleSet } from './compiled-sets.ts'
+import type { CompiledSets, DeferredRuleSet, UsedSet } from './compiled-sets.ts'
 import { HostTable } from './host-table.ts'
 import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
@@ -26,7 +26,8 @@ export interface RouteTableInit {
   /** Of requests that belong to no site. */
   readonly routes: readonly RouteConfig[]
   readonly maxRememberedResources: number
-  readonly maxCompiledRuleSets: number
+  /** Outlives the table. */
+  readonly sets: CompiledSets
   readonly poolOf: (route: RouteConfig) => UpstreamPool
   /** Told once of rules that do not compile when they are needed. */
   readonly onError: (error: Error) => void
@@ -42,22 +43,24 @@ interface RouteGroup {
 export class RouteTable {
   readonly #hosts = new HostTable<RouteGroup>()
   readonly #rest: RouteGroup
-  readonly #sets: CompiledSets
+  readonly #all: readonly RouteEntry[]
 
   constructor(init: RouteTableInit) {
-    this.#sets = new CompiledSets(init.maxCompiledRuleSets)
+    const all: RouteEntry[] = []
     for (const { hosts, routes } of init.sites) {
       const group: RouteGroup = { entries: this.#entriesOf(routes, init, false), unknown: 'E_NO_PATH' }
       for (const host of hosts) this.#hosts.add(host, group)
+      all.push(...group.entries)
     }
     this.#rest = { entries: this.#entriesOf(init.routes, init, true), unknown: 'E_NO_ROUTE' }
     // What is compiled already is worth being ready, and shows its faults at once.
     for (const entry of this.#rest.entries) entry.prepareNow()
+    this.#all = [...all, ...this.#rest.entries]
   }
 
   #entriesOf(routes: readonly RouteConfig[], init: RouteTableInit, byHost: boolean): readonly RouteEntry[] {
     const fields = [...new Set(routes.flatMap((route) => Object.keys(route.fields ?? {})))]
-    const group: GroupParts = { ...init, routes, sets: this.#sets, fields: fields.map((name) => name.toLowerCase()) }
+    const group: GroupParts = { ...init, routes, fields: fields.map((name) => name.toLowerCase()) }
     return routes.map((route) => new RouteEntry(route, group, byHost))
   }
 
@@ -69,15 +72,14 @@ export class RouteTable {
     return unknown
   }
 
-  /** Rule sets that are compiled and may be forgotten. */
-  get compiledSets(): number {
-    return this.#sets.size
+  /** No request will be looked up any more. */
+  release(): void {
+    for (const entry of this.#all) entry.release()
   }
 }
 
 interface GroupParts extends RouteTableInit {
   readonly routes: readonly RouteConfig[]
-  readonly sets: CompiledSets
   /** Names of request fields by which routes of the group are told apart. */
   readonly fields: readonly string[]
 }
@@ -100,7 +102,7 @@ export class RouteEntry {
   #conditions: ConditionSet | undefined = undefined
   readonly #takesAll: boolean
   #route: Route | undefined = undefined
-  #touch: (() => void) | undefined = undefined
+  #used: UsedSet | undefined = undefined
   /** Why the rules cannot be compiled. */
   #fault: ProxyError | undefined = undefined
 
@@ -129,7 +131,7 @@ export class RouteEntry {
 
   /** Of a route that forwards. Throws a ProxyError if its rules cannot be compiled. */
   route(): Route {
-    this.#touch?.()
+    this.#used?.touch()
     return this.#route ?? this.#prepare()
   }
 
@@ -153,9 +155,8 @@ export class RouteEntry {
     const { rules } = this.#config
     if (rules === undefined || !isDeferred(rules)) return rules
     try {
-      const { set, touch } = this.#group.sets.use(rules, () => this.#forget())
-      this.#touch = touch
-      return set
+      this.#used = this.#group.sets.use(rules, () => this.#forget())
+      return this.#used.set
     } catch (error) {
       const cause = error instanceof Error ? error : new Error(String(error))
       const detail = `the rules of ${this.name} do not compile`
@@ -165,9 +166,14 @@ export class RouteEntry {
     }
   }
 
+  release(): void {
+    this.#used?.release()
+    this.#forget()
+  }
+
   #forget(): void {
     this.#route = undefined
-    this.#touch = undefined
+    this.#used = undefined
   }
 }
 

@@ -6,6 +6,7 @@ import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { TimerWheel } from '@prexy/net/timer-wheel'
 import { HttpDate } from './answer.ts'
+import { CompiledSets } from './compiled-sets.ts'
 import type { ErrorPages } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import {
@@ -24,6 +25,8 @@ import { UpstreamPool } from './upstream-pool.ts'
 
 /** What outlives every configuration of a running proxy. */
 export interface ProxyLife {
+  /** Of those that are compiled when they are needed. */
+  readonly sets: CompiledSets
   readonly wheel: TimerWheel
   readonly stage: Stage
   readonly date: HttpDate
@@ -73,6 +76,7 @@ export interface ProxyRuntime {
 
 export function createLife({ wheel, onError = () => {} }: ProxyConfig): ProxyLife {
   return {
+    sets: new CompiledSets(DEFAULT_LIMITS.maxCompiledRuleSets),
     wheel: wheel ?? new TimerWheel({ onError }),
     stage: new Stage(),
     date: new HttpDate(),
@@ -115,11 +119,12 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
   const sites = config.sites ?? []
   const forwarding = [...config.routes, ...sites.flatMap((site) => site.routes)]
   for (const { upstream } of forwarding) if (upstream !== undefined) poolOf(upstream)
+  life.sets.limit = limits.maxCompiledRuleSets
   const routes = new RouteTable({
     sites,
     routes: config.routes,
     maxRememberedResources: limits.maxRememberedResources,
-    maxCompiledRuleSets: limits.maxCompiledRuleSets,
+    sets: life.sets,
     onError,
     poolOf({ name, upstream }) {
       if (upstream === undefined) throw new Error(`the route ${name} has neither upstream nor answer`)
@@ -145,6 +150,12 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     onRefused: config.onRefused,
     onError,
   }
+}
+
+/** Of a runtime that no request begins with any more. Resolves when its upstreams have no connection left. */
+export async function stopRuntime({ pools, routes }: ProxyRuntime): Promise<void> {
+  routes.release()
+  await Promise.all(pools.map((pool) => pool.stop()))
 }
 
 function trustedRange(text: string): AddressRange {

@@ -6,7 +6,7 @@ import type { ListenAddress, ProxyConfig } from './proxy-config.ts'
 import { type Client, type OpenAddress, openAddress } from './open-address.ts'
 import { ProxyError } from './proxy-error.ts'
 import { Refusals } from './refusals.ts'
-import { createLife, createRuntime, type ProxyRuntime } from './runtime.ts'
+import { createLife, createRuntime, type ProxyRuntime, stopRuntime } from './runtime.ts'
 import { serviceOf } from './service.ts'
 
 export interface RunningProxy {
@@ -138,8 +138,8 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     return { all, fresh, change }
   }
 
-  const retire = ({ pools }: ProxyRuntime): void => {
-    const stopped = Promise.all(pools.map((pool) => pool.stop())).then(() => {
+  const retire = (runtime: ProxyRuntime): void => {
+    const stopped = stopRuntime(runtime).then(() => {
       stopping.delete(stopped)
     })
     stopping.add(stopped)

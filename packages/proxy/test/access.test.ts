@@ -169,7 +169,7 @@ describe('compiled sets', () => {
     const compiled: string[] = []
     const forgotten: string[] = []
     const sets = new CompiledSets(2)
-    const use = (key: string, user: string): { touch(): void } =>
+    const use = (key: string, user: string): { touch(): void; release(): void } =>
       sets.use(deferred(key, compiled), () => forgotten.push(user))
     const a = use('a', 'a1')
     use('b', 'b1')
@@ -182,6 +182,11 @@ describe('compiled sets', () => {
       ['a', 'b', 'c', 'b'],
       ['b1', 'a1', 'a2'],
     ])
+    // Who has let go of a set is not told.
+    use('c', 'c2').release()
+    use('b', 'b3')
+    use('d', 'd1')
+    expect(forgotten.slice(3)).toEqual(['c1'])
   })
 })
 

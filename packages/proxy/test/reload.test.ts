@@ -128,3 +128,27 @@ test('a hundred swaps between requests lose none, and old upstream connections a
   }
   expect((await client.get('/')).body.toString()).toBe('Name99')
 })
+
+test('sets that are compiled when they are needed outlive a reload', async () => {
+  await using it = await setUp({ script: answerAll })
+  const compiled: string[] = []
+  const deferring = (name: string): ProxyConfig => {
+    const config = calling('Zenith', it.origin.port)
+    const rules = {
+      key: 'the same',
+      rules: [],
+      compile() {
+        compiled.push(name)
+        return compileRuleSet([{ text: 'Acme', with: name }])
+      },
+    }
+    return { ...config, routes: config.routes.map((route) => ({ ...route, rules })) }
+  }
+  const client = await it.connect()
+  for (const name of ['First', 'Second', 'Third']) {
+    const prepared = await it.proxy.prepare(deferring(name))
+    prepared.commit()
+    expect((await client.get('/')).body.toString()).toBe('First')
+  }
+  expect(compiled).toEqual(['First'])
+})
