@@ -124,6 +124,20 @@ const SITES: Readonly<Record<string, Site>> = {
       location = /plain.txt { return 200 "hello\\n"; } location /data { return 302 https://new.example$request_uri; }
       location = /a.php { return 303 http://new.example/x; }`,
   },
+  'paths that are others for the origin': {
+    server: `location /api/ { ${PASS.replace('ORIGIN', 'ORIGIN/adm/')} sub_filter foo X; }
+      location /x/ { ${PASS.replace('ORIGIN', 'ORIGIN/')} } location / { ${PASS.replace('ORIGIN', 'ORIGIN/')} }`,
+    pages: [
+      '/api/page.html',
+      '/api/pic.png',
+      '/x/page.html',
+      '/x/',
+      '/x/api/page.html',
+      '/x/moved',
+      '/page.html',
+      '/seen',
+    ],
+  },
   'access lists': {
     server: `location / { ${PASS} allow 127.0.0.1; deny all; } location /api/ { ${PASS} deny 127.0.0.0/8; }
       location /adm/ { deny all; ${PASS} }`,

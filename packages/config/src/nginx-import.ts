@@ -241,7 +241,13 @@ function routeOf(location: NginxLocation, server: NginxServer, context: Context,
   const mount = mountOf(target, kind === 'pattern' ? undefined : text, kind, pass, notes)
   if (mount === 'refused') return answer({ respond: { status: 502 } })
   seen.scopes.push(scope)
-  const { serving, fields } = servingOf(scope, target, kind === 'pattern' ? undefined : text, constants, context)
+  const { serving, fields } = servingOf(
+    scope,
+    { ...target, isMounted: mount !== undefined },
+    kind === 'pattern' ? undefined : text,
+    constants,
+    context,
+  )
   seen.fields.push(fields)
   return {
     from,

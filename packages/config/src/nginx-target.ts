@@ -118,7 +118,10 @@ export function mountOf(
   // The end is a slash on both sides or on none: then the rest of the path is the same.
   if (path !== undefined && kind !== 'exact' && path.endsWith('/') && uri.endsWith('/')) {
     const mount = { at: path.replace(/(.)\/$/, '$1'), to: uri.replace(/(.)\/$/, '$1') }
-    if (schemaHas({ mount, upstream: 'http://127.0.0.1' })) return mount
+    if (schemaHas({ mount, upstream: 'http://127.0.0.1' })) {
+      notes.add('differs', directive, 'Location without a host and paths of cookies get the path of the location, too')
+      return mount
+    }
   }
   notes.add('missing', directive, `paths go up as they came, not as ${uri}; answered 502 until the route is looked at`)
   return 'refused'

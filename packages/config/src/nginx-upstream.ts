@@ -18,6 +18,8 @@ export interface NginxTarget {
   readonly authority: string
   /** What takes the place of the location's path; undefined if the path goes up as it came. */
   readonly uri: string | undefined
+  /** `mount` changes the path. */
+  readonly isMounted?: boolean
   /** The path of a socket, which takes the place of host and port. */
   readonly socket?: string
 }
@@ -220,7 +222,9 @@ function locationRules(
   const byDefault = (): readonly RawHeaderRule[] => {
     // With a pattern for a path nginx refuses a default; without a URI the path is the location's on both sides.
     if (locationPath === undefined) return []
-    const from = `${target.scheme}://${target.authority}${target.uri ?? locationPath}`
+    // A mount has put the location's path in the place of the upstream's already.
+    const path = target.isMounted === true ? locationPath : (target.uri ?? locationPath)
+    const from = `${target.scheme}://${target.authority}${path}`
     return [locationRule(`^${escapePattern(from)}`, absolute(escapeTemplate(locationPath)), '')]
   }
   if (directives.length === 0) return byDefault()
