@@ -68,7 +68,15 @@ function answerOf(stream: ClientHttp2Stream): Promise<Answer> {
       body += chunk.toString('latin1')
     })
     stream.on('close', () => {
-      resolve({ status: headers[':status'], headers, body, trailers, interim, code: stream.rstCode ?? 0 })
+      const status = headers[':status']
+      resolve({
+        status: status === undefined ? undefined : Number(status),
+        headers,
+        body,
+        trailers,
+        interim,
+        code: stream.rstCode ?? 0,
+      })
     })
   })
 }
