@@ -1,4 +1,4 @@
-// The one entry to everything: `node tools/run.mjs start|build|test|test:long|check|bench [arguments]`.
+// The one entry to everything: `node tools/run.mjs start|build|test|test:long|check|package|bench [arguments]`.
 //
 // Plain JavaScript for Node >= 20.19, because it boots a clone in which nothing is installed or built. Every job first
 // installs and builds what is missing or out of date, and so may be run at any time, in any order, and again.
@@ -18,6 +18,10 @@ const JOBS = {
   test: (filters) => suites({ long: false, filters }),
   'test:long': (filters) => suites({ long: true, filters }),
   check: async () => (await import('./check.mjs')).runChecks(ROOT),
+  async package() {
+    say(`wrote ${await (await import('./package.mjs')).writePackage(ROOT)}`)
+    return 0
+  },
   bench: (args) => node(['bench/dist/main.js', ...args]),
 }
 
