@@ -47,7 +47,7 @@ export const REASONS: Readonly<Record<string, string>> = {
   limit_conn: 'limits.maxConnectionsPerAddress is near it, for the whole server',
   limit_conn_zone: 'limits.maxConnectionsPerAddress is near it, for the whole server',
   limit_rate: 'prexy does not slow responses down',
-  limit_except: 'routes have methods; write one for them',
+  limit_except: 'routes have method; write one for them: what it closes is open here',
   proxy_cache: 'prexy has no cache',
   proxy_cache_path: 'prexy has no cache',
   proxy_cache_valid: 'prexy has no cache',

@@ -189,7 +189,11 @@ function answerAt(scope: NginxScope, constants: NginxConstants, { notes }: Conte
     if (directive.name === 'return') {
       return answerOf(directive, scope, constants, notes) ?? { respond: { status: 404 } }
     }
-    if (directive.name === 'if') notes.add('missing', directive, 'routes have method, header and path for conditions')
+    if (directive.name === 'if') {
+      const closes = directive.block?.some(({ name, args }) => name === 'return' && /^4\d\d$/.test(args[0] ?? ''))
+      const then = closes === true ? '; what it closes is open here' : ''
+      notes.add('missing', directive, `routes have method, header and path for conditions${then}`)
+    }
     if (directive.name !== 'rewrite') continue
     const answer = redirectingRewrite(directive, constants, notes)
     if (answer !== undefined) return answer

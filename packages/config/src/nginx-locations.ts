@@ -83,10 +83,13 @@ function locationOf(
     }
     return { scope, directive, kind, text, globs: [kind === 'exact' ? text : `${text}**`] }
   }
-  const found = globsOf(text)
+  const found = globsOf(text) ?? closedGlobs(directive, text, notes)
   if (found === undefined) {
     const reason = 'no path of a route says what this pattern says; * stands for any characters, ** across segments'
-    notes.add('missing', directive, `${reason}; its requests go where the next location takes them`)
+    const then = isClosing(directive)
+      ? 'what it closes is open here'
+      : 'its requests go where the next location takes them'
+    notes.add('missing', directive, `${reason}; ${then}`)
     return undefined
   }
   const own =
@@ -105,11 +108,41 @@ function modifierOf(args: readonly string[]): readonly [modifier: string, text: 
   return [modifier, first.slice(modifier.length)]
 }
 
+/** Whether a location is there to keep clients out. */
+function isClosing({ block = [] }: NginxDirective): boolean {
+  return block.some(
+    ({ name, args }) =>
+      (name === 'return' && /^4\d\d$/.test(args[0] ?? '')) ||
+      (name === 'deny' && args[0] === 'all') ||
+      (/^auth_(basic|request|jwt)$/.test(name) && args[0] !== 'off') ||
+      name === 'internal',
+  )
+}
+
+/** More than a pattern matches, for a location that is closed: everything that has the text that it begins with. */
+function closedGlobs(directive: NginxDirective, pattern: string, notes: NginxNotes): readonly string[] | undefined {
+  if (!isClosing(directive)) return undefined
+  const literal = /^\^?((?:[A-Za-z0-9/_~%!&',:;=@-]|\\[^A-Za-z0-9])*)([*?+{])?/.exec(pattern)
+  const text = (literal?.[1] ?? '').replace(/\\(.)/g, '$1').slice(0, literal?.[2] === undefined ? undefined : -1)
+  // Alternatives without parentheses begin with other texts, too.
+  if (text.length < 2 || /[*?]/.test(text) || /^[^()]*\|/.test(pattern)) return undefined
+  const glob = pattern.startsWith('^') ? `${text}**` : `**${text}**`
+  if (!/^[/*]/.test(glob)) return undefined
+  notes.add('differs', directive, `the pattern is taken for ${glob}, which may close more`)
+  return [glob]
+}
+
 /**
  * Globs that stand for what a pattern matches, where there are some: literals, `.*`, `[^/]*`, `[^/]+`, alternatives in
  * parentheses, an optional character, `^` and `$`.
  */
 export function globsOf(pattern: string): readonly string[] | undefined {
+  // The end, or a slash and more: two patterns.
+  const ends = /^(.*)\((?:\?:)?(?:\$\|\/|\/\|\$)\)$/.exec(pattern)
+  if (ends !== null) {
+    const [whole, below] = [globsOf(`${ends[1]}$`), globsOf(`${ends[1]}/`)]
+    return whole === undefined || below === undefined ? undefined : [...whole, ...below]
+  }
   const isOpenLeft = !pattern.startsWith('^')
   const isOpenRight = !/(?:^|[^\\])(?:\\\\)*\$$/.test(pattern)
   const body = pattern.slice(isOpenLeft ? 0 : 1, isOpenRight ? undefined : -1)

@@ -39,6 +39,8 @@ const GLOBS: readonly (readonly [pattern: string, globs: readonly string[] | und
   ['^/(a|b(c|d))/.*\\.js$', ['/a/**.js', '/bc/**.js', '/bd/**.js']],
   ['/\\.git', ['**/.git**']],
   ['^/x$', ['/x']],
+  ['^/(?:build|tests)(?:$|/)', ['/build', '/tests', '/build/**', '/tests/**']],
+  ['\\.php(/|$)', ['**.php', '**.php/**']],
   ['^/[0-9]+$', undefined],
   ['^/a+$', undefined],
   ['a.c', undefined],
@@ -188,6 +190,19 @@ describe('what nginx keeps closed stays closed', () => {
     expect(value.routes).toEqual([{ path: '/adm**', ...wanted }])
   })
 
+  test('a pattern that is no glob closes more rather than less', () => {
+    const { value, differs, missing } = convert(`server { location / { proxy_redirect off; proxy_pass http://10.0.0.1; }
+      location ~ ^/wp-[a-z]+\\.php$ { deny all; } location ~ [0-9]secret { return 404; } location ~ ^/x+$ { proxy_redirect off; proxy_pass http://10.0.0.2; } }`)
+    expect(value.routes).toEqual([{ path: '/wp-**', ...closed }])
+    expect(differs).toEqual(['f:2: location: the pattern is taken for /wp-**, which may close more'])
+    const reason =
+      'location: no path of a route says what this pattern says; * stands for any characters, ** across segments'
+    expect(missing).toEqual([
+      `f:2: ${reason}; what it closes is open here`,
+      `f:2: ${reason}; its requests go where the next location takes them`,
+    ])
+  })
+
   test('a password for the whole server, but for one place', () => {
     const { value } = convert(`server { auth_basic Staff; location / { proxy_pass http://10.0.0.1; }
       location /pub { auth_basic off; proxy_pass http://10.0.0.1; } }`)
@@ -215,7 +230,10 @@ describe('what is told', () => {
     ["sub_filter a '$nonce';", 'sub_filter: prexy has no variable for $nonce'],
     ["sub_filter '$host' a;", 'sub_filter: the text to look for has a variable, and texts of rules have none'],
     ['rewrite ^/a/(.*)$ /b/$1 break;', 'rewrite: the path goes up as it came'],
-    ['if ($http_x) { return 403; }', 'if: routes have method, header and path for conditions'],
+    [
+      'if ($http_x) { return 403; }',
+      'if: routes have method, header and path for conditions; what it closes is open here',
+    ],
   ]
   test.each(MISSING)('%s', (directives, reason) => {
     const { missing } = convert(`server { location / {\n${directives}\nproxy_pass http://10.0.0.1; } }`)
