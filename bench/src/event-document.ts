@@ -6,7 +6,7 @@
  * string values of which a quarter never came before, half of them up to 12 bytes and a tenth above 47.
  */
 import { encode } from '@msgpack/msgpack'
-import type { BodyTreatment, ExchangeEvent, ExchangeOutcome } from '@prexy/events/exchange'
+import { type BodyTreatment, EXCHANGE_EVENT_VERSION, type ExchangeEvent, type ExchangeOutcome } from '@prexy/events/exchange'
 import { mulberry32 } from './random.ts'
 
 export const MOST_EVENTS = 1_000_000
@@ -198,7 +198,7 @@ function exchange(exchangeId: number, startedAtMs: number, random: () => number)
     ? 'completed'
     : pick(['client-aborted', 'upstream-timeout', 'answered'] as const, random)
   return {
-    version: 1,
+    version: EXCHANGE_EVENT_VERSION,
     exchangeId,
     connectionId: exchangeId >>> 3,
     requestNumber: 1 + (exchangeId & 7),
