@@ -95,7 +95,8 @@ export function configurationReference(example: string): string {
       "are refused. Patterns are best put in single quotes, where only `'` itself is special (written twice).",
     ].join('\n'),
     [
-      'Secrets may stand in variables of the environment: `${env:NAME}` in values of header rules and in hashes of passwords.',
+      'Secrets may stand in variables of the environment: `${env:NAME}` in values of header rules, in hashes of passwords and in',
+      'the token of the admin listener.',
       'A variable that is not set, or empty, is an error.',
     ].join('\n'),
     'A rules file, as `--rules` takes it, is the list below `rules` on its own.',

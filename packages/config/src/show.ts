@@ -51,6 +51,9 @@ const INHERITED: readonly string[] = [
 /** Names of header fields that carry credentials. */
 const SECRET_FIELD = /authorization|cookie|token|secret|api-?key|password|credential/i
 
+/** Fields whose values are credentials. */
+const SECRET_KEY = /^(token|password|secret|passphrase)$/i
+
 /** Lines of YAML. `only`: the names or hosts of the sites to show; none for everything. */
 export function showConfig(assembly: Assembly, config: Config, only: readonly string[] = []): readonly string[] {
   return new Shower(assembly, config).run(only)
@@ -184,7 +187,7 @@ class Shower {
   #value(indent: number, key: string, value: unknown, place: Place | undefined): void {
     const head = `${' '.repeat(indent)}${flow(key)}:`
     if (typeof value !== 'object' || value === null || Array.isArray(value) || isEmpty(value)) {
-      this.#line(`${head} ${flow(typeof value === 'string' ? besideOrigin(value, place) : value)}`, place)
+      this.#line(`${head} ${flow(typeof value === 'string' ? shownText(key, value, place) : value)}`, place)
       return
     }
     this.#lines.push(head)
@@ -203,6 +206,10 @@ class Shower {
     const origin = place === undefined ? 'default' : originOf(place)
     this.#lines.push(`${text} # ${origin}`)
   }
+}
+
+function shownText(key: string, value: string, place: Place | undefined): string {
+  return SECRET_KEY.test(key) ? maskedSecret(value) : besideOrigin(value, place)
 }
 
 /** A file is named from the folder of the file that says it; what is shown is in no folder. */

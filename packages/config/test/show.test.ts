@@ -115,3 +115,14 @@ sites:
     '      "502": conf/pages/502.html # conf/prexy.yaml:3',
   ])
 })
+
+test.each([
+  ['a canary that is long enough', '"***"'],
+  ['${env:TOKEN}', '"${env:TOKEN}"'],
+])('the token of the admin listener is not shown: %s', (token, expected) => {
+  const yaml = `upstream: http://a\nadmin: {token: '${token.replaceAll(' ', '-')}'}\n`
+  const { value, assembly } = load({ 'prexy.yaml': yaml }, { TOKEN: 'a-canary-that-is-long-enough' })
+  const lines = showConfig(assembly, value)
+  expect(lines).toContain(`  token: ${expected} # prexy.yaml:2`)
+  expect(lines.join('\n')).not.toContain('canary')
+})
