@@ -31,7 +31,7 @@ export interface Reception {
 }
 
 /** Listens on an address. Rejects when that cannot be had. */
-export async function openAddress(
+async function openAddress(
   address: ListenAddress,
   runtime: ProxyRuntime,
   { runtimes, counts, refusals, stage, opened, closed, handOver }: Reception,
@@ -80,4 +80,50 @@ export async function openAddress(
   )
   const one: OpenAddress = { config: address, listener }
   return one
+}
+
+export interface OpenedAddresses {
+  /** In the order of what was asked for. */
+  readonly all: readonly OpenAddress[]
+  readonly fresh: readonly OpenAddress[]
+  /** Lets those that were open already be what is said of them now. */
+  readonly change: () => void
+}
+
+/** Those of `addresses` that are open already, and the others anew. Rejects when one cannot be had; none is new then. */
+export async function openAddresses(
+  open: readonly OpenAddress[],
+  addresses: readonly ListenAddress[],
+  runtime: ProxyRuntime,
+  reception: Reception,
+): Promise<OpenedAddresses> {
+  const kept = new Set(open)
+  const all: OpenAddress[] = []
+  const fresh: OpenAddress[] = []
+  const changes: (() => void)[] = []
+  try {
+    for (const address of addresses) {
+      const old = [...kept].find(({ config }) => config.host === address.host && config.port === address.port)
+      if (old === undefined) {
+        const one = await openAddress(address, runtime, reception)
+        fresh.push(one)
+        all.push(one)
+        continue
+      }
+      kept.delete(old)
+      all.push(old)
+      const serve = old.listener.prepare(serviceOf(address, runtime))
+      changes.push(() => {
+        old.config = address
+        serve()
+      })
+    }
+  } catch (error) {
+    for (const { listener } of fresh) listener.close()
+    throw error
+  }
+  const change = (): void => {
+    for (const act of changes) act()
+  }
+  return { all, fresh, change }
 }

@@ -2,12 +2,11 @@ import type { RefusalReason } from '@prexy/events/refusal'
 import type { AcceptedSocket, BoundAddress } from '@prexy/net/intake'
 import { AddressCounts } from './address-counts.ts'
 import { Http2Stage } from './http2-output.ts'
-import type { ListenAddress, ProxyConfig } from './proxy-config.ts'
-import { type Client, type OpenAddress, openAddress } from './open-address.ts'
+import type { ProxyConfig } from './proxy-config.ts'
+import { type Client, type OpenAddress, openAddresses } from './open-address.ts'
 import { ProxyError } from './proxy-error.ts'
 import { Refusals } from './refusals.ts'
 import { createLife, createRuntime, type ProxyRuntime, stopRuntime } from './runtime.ts'
-import { serviceOf } from './service.ts'
 
 export interface RunningProxy {
   /** Where it listens, in the order of the configuration. */
@@ -98,46 +97,6 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     handOver: shared === undefined ? undefined : shared.handOver.bind(shared),
   }
 
-  /** Those of `addresses` that are open already, and the others anew. */
-  const openAddresses = async (
-    addresses: readonly ListenAddress[],
-    runtime: ProxyRuntime,
-  ): Promise<{
-    readonly all: readonly OpenAddress[]
-    readonly fresh: readonly OpenAddress[]
-    readonly change: () => void
-  }> => {
-    const kept = new Set(open)
-    const all: OpenAddress[] = []
-    const fresh: OpenAddress[] = []
-    const changes: (() => void)[] = []
-    try {
-      for (const address of addresses) {
-        let one = [...kept].find(({ config }) => config.host === address.host && config.port === address.port)
-        if (one === undefined) {
-          one = await openAddress(address, runtime, reception)
-          fresh.push(one)
-        } else {
-          kept.delete(one)
-          const old = one
-          const serve = old.listener.prepare(serviceOf(address, runtime))
-          changes.push(() => {
-            old.config = address
-            serve()
-          })
-        }
-        all.push(one)
-      }
-    } catch (error) {
-      for (const { listener } of fresh) listener.close()
-      throw error
-    }
-    const change = (): void => {
-      for (const act of changes) act()
-    }
-    return { all, fresh, change }
-  }
-
   const retire = (runtime: ProxyRuntime): void => {
     const stopped = stopRuntime(runtime).then(() => {
       stopping.delete(stopped)
@@ -145,17 +104,19 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
     stopping.add(stopped)
   }
 
-  open = (await openAddresses(config.listen, runtimes.current)).all
+  open = (await openAddresses(open, config.listen, runtimes.current, reception)).all
 
   const prepare = async (next: ProxyConfig): Promise<PreparedConfig> => {
     if (life.draining) throw new Error('the proxy is being stopped')
     if (next.listen.length === 0) throw new Error('a proxy needs at least one address to listen on')
     const runtime = createRuntime(next, life)
     const abandonRuntime = (): void => retire(runtime)
-    const { all, fresh, change } = await openAddresses(next.listen, runtime).catch((error: unknown) => {
-      abandonRuntime()
-      throw error
-    })
+    const { all, fresh, change } = await openAddresses(open, next.listen, runtime, reception).catch(
+      (error: unknown) => {
+        abandonRuntime()
+        throw error
+      },
+    )
     return {
       commit() {
         const old = runtimes.current
