@@ -43,6 +43,7 @@ interface RouteGroup {
 export class RouteTable {
   readonly #hosts = new HostTable<RouteGroup>()
   readonly #rest: RouteGroup
+  readonly #looksAtHosts: boolean
   readonly #all: readonly RouteEntry[]
 
   constructor(init: RouteTableInit) {
@@ -53,6 +54,7 @@ export class RouteTable {
       all.push(...group.entries)
     }
     this.#rest = { entries: this.#entriesOf(init.routes, init, true), unknown: 'E_NO_ROUTE' }
+    this.#looksAtHosts = init.sites.length > 0 || init.routes.some(({ hosts }) => hosts !== undefined)
     // What is compiled already is worth being ready, and shows its faults at once.
     for (const entry of this.#rest.entries) entry.prepareNow()
     this.#all = [...all, ...this.#rest.entries]
@@ -66,7 +68,8 @@ export class RouteTable {
 
   /** The route that takes the request, or what to answer where there is none. */
   find(request: ConditionRequest): RouteEntry | 'E_NO_ROUTE' | 'E_NO_PATH' {
-    const host = hostOf(request.authority)
+    // Where nothing is told apart by it, nobody need know it.
+    const host = this.#looksAtHosts ? hostOf(request.authority) : ''
     const { entries, unknown } = this.#hosts.find(host) ?? this.#rest
     for (const entry of entries) if (entry.takes(host, request)) return entry
     return unknown
