@@ -18,6 +18,10 @@ const STAGE_BYTES = 65_536
 /** A chunk up to this size is cheaper to copy than to send by itself. Unit: bytes. */
 const COPY_BYTES = 8_192
 
+/** node:http2 sends no others. RFC 9110 §15: clients take them for a 5xx they do not know, and that for 500. */
+const MAX_STATUS = 599
+const UNKNOWN_FAILURE = 500
+
 export class Http2Stage {
   /** @internal */
   readonly octets: Uint8Array = Buffer.allocUnsafeSlow(STAGE_BYTES)
@@ -156,7 +160,7 @@ export class Http2Output implements ResponseSink {
     this.sentBytes += fieldBytes(fields)
     const trails = ahead === 'more' && this.#mayTrail && framing.kind === 'chunked'
     const follows = framing.kind === 'none' || ahead === 'nothing' ? 'nothing' : trails ? 'trailers' : 'body'
-    this.#stream.respond(this.#status, fields, follows)
+    this.#stream.respond(this.#status > MAX_STATUS ? UNKNOWN_FAILURE : this.#status, fields, follows)
   }
 
   #sendStage(): boolean {

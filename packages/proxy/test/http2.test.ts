@@ -153,6 +153,40 @@ describe('a response', () => {
     expect(await h2.ask()).toMatchObject({ status: 200, body: 'one', trailers: {}, code: 0 })
   })
 
+  it.each([
+    [404, 404],
+    [599, 599],
+    [700, 500],
+    [999, 500],
+  ])('with status %i is %i for the client', async (status, seen) => {
+    await using h2 = await setUpHttp2({ script: always(`HTTP/1.1 ${status} X\r\nContent-Length: 2\r\n\r\nhi`) })
+    expect(await h2.ask()).toMatchObject({ status: seen, body: 'hi', code: 0 })
+  })
+
+  it('may have any names of fields', async () => {
+    const odd = [
+      '__proto__: a',
+      'constructor: b',
+      'X-Empty:',
+      'Connection: x-gone',
+      'X-Gone: c',
+      'Location: /1',
+      'Location: /2',
+    ]
+    const script = always(`HTTP/1.1 200 OK\r\n${odd.join('\r\n')}\r\nContent-Length: 2\r\n\r\nhi`)
+    await using h2 = await setUpHttp2({ script })
+    const { status, headers, body } = await h2.ask()
+    expect({ status, body }).toEqual({ status: 200, body: 'hi' })
+    expect(Object.entries(headers)).toEqual(
+      expect.arrayContaining([
+        ['constructor', 'b'],
+        ['x-empty', ''],
+      ]),
+    )
+    expect(headers).not.toHaveProperty('x-gone')
+    expect(headers.location).toBe('/1, /2')
+  })
+
   it('that its upstream breaks off ends with a reset', async () => {
     const script = async (connection: OriginConnection): Promise<void> => {
       await connection.readRequest()
