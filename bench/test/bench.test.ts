@@ -22,7 +22,10 @@ test('every definition is read', () => {
 })
 
 test.each([
-  ['{"name": "x"}', 'a definition has a "model": engine, corpus, compile, proxy, connections, msgpack, sigma, evtx, sites'],
+  [
+    '{"name": "x"}',
+    'a definition has a "model": engine, corpus, compile, proxy, connections, msgpack, sigma, evtx, sites',
+  ],
   ['{"name": "x", "model": "engine"}', 'x: "what" is missing'],
 ])('%s is refused', (text, message) => {
   expect(() => parseDefinition(text)).toThrow(message)
