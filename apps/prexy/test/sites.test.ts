@@ -39,6 +39,7 @@ test('a name goes before a pattern, a longer pattern before a shorter one, and b
   const word = async (host: string): Promise<string> => (await served.ask(`${host}/`)).body.split(' ')[0]
   expect(await word('www.a.example')).toBe('exact')
   expect(await word('WWW.A.example:8080')).toBe('exact')
+  expect(await word('www.a.example.')).toBe('exact')
   expect(await word('x.b.a.example')).toBe('long')
   expect(await word('y.x.b.a.example')).toBe('long')
   expect(await word('b.a.example')).toBe('short')

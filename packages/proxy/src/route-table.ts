@@ -69,7 +69,7 @@ export class RouteTable {
   /** The route that takes the request, or what to answer where there is none. */
   find(request: ConditionRequest): RouteEntry | 'E_NO_ROUTE' | 'E_NO_PATH' {
     // Where nothing is told apart by it, nobody need know it.
-    const host = this.#looksAtHosts ? hostOf(request.authority) : ''
+    const host = this.#looksAtHosts ? withoutRootDot(hostOf(request.authority)) : ''
     const { entries, unknown } = this.#hosts.find(host) ?? this.#rest
     for (const entry of entries) if (entry.takes(host, request)) return entry
     return unknown
@@ -79,6 +79,11 @@ export class RouteTable {
   release(): void {
     for (const entry of this.#all) entry.release()
   }
+}
+
+/** `a.example.` is the same name (RFC 1034 §3.1). */
+function withoutRootDot(host: string): string {
+  return host.length > 1 && host.endsWith('.') ? host.slice(0, -1) : host
 }
 
 interface GroupParts extends RouteTableInit {
