@@ -10,7 +10,7 @@ import { type EventTime, parseEventTime } from './event-time.ts'
 import type { FieldMap } from './field-map.ts'
 import { type EventEntry, type HuntEvent, ruleName } from './hunt-event.ts'
 import { isJsonObject, type JsonObject, type JsonValue } from './json-records.ts'
-import { noFacts, requestEvent, type RequestFacts, setRequestLine } from './web-log.ts'
+import { noFacts, requestEvent, type RequestFacts, setRequestLine, setTime } from './web-log.ts'
 
 /** Fields of one record; further ones are left out. */
 export const MAX_JSON_FIELDS = 4_096
@@ -117,7 +117,7 @@ export function createJsonReader(options: JsonEventOptions): (record: JsonObject
     }
     const facts = requestFacts(fields, map)
     if (facts !== undefined && (given === undefined || isWebSource(given[0]))) {
-      return requestEvent(facts, channelOf(fields, map, 'json'), undefined, given ?? WEB_SOURCES)
+      return requestEvent(facts, channelOf(fields, map, 'json'), given ?? WEB_SOURCES)
     }
     return otherEvent(fields, map, given)
   }
@@ -315,7 +315,7 @@ function requestFacts(fields: Map<string, FieldValue>, map: FieldMap | undefined
     facts.version = at('version')
   } else if (line !== undefined && / (?:\/|https?:|\*)/.test(line)) setRequestLine(facts, line)
   else return undefined
-  facts.time = timeIn(fields, map?.time === undefined ? TIME_NAMES : [map.time])
+  setTime(facts, timeIn(fields, map?.time === undefined ? TIME_NAMES : [map.time]))
   facts.status = numberAt(fields, WEB_NAMES.status)
   facts.clientAddress = at('client')
   facts.host = (map?.host === undefined ? undefined : textAt(fields, [map.host])) ?? at('host')

@@ -76,7 +76,7 @@ export function exchangeEvent(exchange: ExchangeRecord): HuntEvent {
   const facts = noFacts()
   const heads: FieldList = request?.fields ?? []
   const answer: FieldList = response?.sentFields ?? response?.fields ?? []
-  facts.time = { ms: exchange.startedAtMs, ticks: 0 }
+  facts.time = exchange.startedAtMs
   facts.method = exchange.method
   facts.target = exchange.target
   facts.host = exchange.host
@@ -117,10 +117,9 @@ export function exchangeEvent(exchange: ExchangeRecord): HuntEvent {
     )
   }
   facts.fields = fields
-  return {
-    ...requestEvent(facts, 'recording', textOfExchange(exchange, heads, requestBody, responseBody)),
-    recordId: eventName(exchange),
-  }
+  facts.text = textOfExchange(exchange, heads, requestBody, responseBody)
+  facts.recordId = eventName(exchange)
+  return requestEvent(facts, 'recording')
 }
 
 function bodyText(body: RecordedBody | undefined): string | undefined {

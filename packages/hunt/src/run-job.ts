@@ -57,7 +57,7 @@ export async function runJob(spec: JobSpec, options: RunOptions): Promise<JobRes
         options.onProgress(bytes)
         return afterMessages()
       },
-      onBatch: options.onBatch,
+      onBatch: (batch) => options.onBatch(detached(batch)),
     })
     await Promise.race([ownWork(spec, runner, queue, reports, options), ...workers.map(({ failed }) => failed)])
     await Promise.race([Promise.all(workers.map(({ finished }) => finished)), ...workers.map(({ failed }) => failed)])
@@ -66,6 +66,16 @@ export async function runJob(spec: JobSpec, options: RunOptions): Promise<JobRes
     await Promise.all(workers.map((worker) => worker.stop()))
   }
   return gather(spec, tasks, reports, threads)
+}
+
+const parseBatch: (text: string) => Batch = JSON.parse
+
+/**
+ * A batch by itself. Texts of events are parts of the megabyte that they were read in, and would keep all of it for as long
+ * as a row waits to be sorted; what other threads send was copied on its way.
+ */
+function detached(batch: Batch): Batch {
+  return parseBatch(JSON.stringify(batch))
 }
 
 async function ownWork(

@@ -1,13 +1,15 @@
 /** Requests of access logs as events: whatever the log, the fields and views that rules of web servers read. */
-import type { FieldScalar, FieldValue, LogSource } from '@prexy/sigma/event'
-import { WEB_SOURCES, type WebRequest, webEvent } from '@prexy/sigma/web-event'
+import type { FieldScalar, FieldValue, LogSource, SigmaEvent } from '@prexy/sigma/event'
+import { WEB_SOURCES, webEvent } from '@prexy/sigma/web-event'
 import { createTimeReader, type EventTime } from './event-time.ts'
 import type { EventEntry, HuntEvent } from './hunt-event.ts'
 import { type LogFormat, type LogRole, NO_VALUE, unescapeLogText } from './log-format.ts'
 
 /** Facts of a request as a log gives them: texts, where they have no other type. Empty is what was not recorded. */
 export interface RequestFacts {
-  time: EventTime | undefined
+  /** Milliseconds since 1970, and units of 100 ns beyond them. */
+  time: number | undefined
+  ticks: number
   method: string
   target: string
   scheme: string | undefined
@@ -26,11 +28,16 @@ export interface RequestFacts {
   responseBytes: number | undefined
   durationMs: number | undefined
   fields: Map<string, FieldValue> | undefined
+  /** What keyword rules search; undefined: the request line and the fields. */
+  text: string | undefined
+  /** The number that the log itself gives the request. */
+  recordId: string | undefined
 }
 
 export function noFacts(): RequestFacts {
   return {
     time: undefined,
+    ticks: 0,
     method: '',
     target: '',
     scheme: undefined,
@@ -49,33 +56,69 @@ export function noFacts(): RequestFacts {
     responseBytes: undefined,
     durationMs: undefined,
     fields: undefined,
+    text: undefined,
+    recordId: undefined,
   }
 }
 
-/** An event of a request. `text` is what keyword rules search; undefined takes the request line and fields. */
+export function setTime(facts: RequestFacts, time: EventTime | undefined): void {
+  facts.time = time?.ms
+  facts.ticks = time?.ticks ?? 0
+}
+
+/** An event of a request; the facts are its own from now on. */
 export function requestEvent(
   facts: RequestFacts,
   channel: string,
-  text: string | undefined,
   sources: readonly LogSource[] = WEB_SOURCES,
 ): HuntEvent {
-  const { time, fields } = facts
-  const request: WebRequest = { ...facts, time: time?.ms, fields, text }
-  const event = webEvent(request, sources)
-  return {
-    sources: event.sources,
-    time: time?.ms,
-    ticks: time?.ticks ?? 0,
-    host: facts.host ?? facts.serverAddress ?? '',
-    channel,
-    eventId: undefined,
-    recordId: undefined,
-    provider: undefined,
-    isRecovered: false,
-    kind: 'web',
-    get: (field) => event.get(field),
-    text: () => event.text(),
-    entries: () => requestEntries(facts),
+  return new RequestEvent(facts, channel, sources)
+}
+
+/** One for each line of a log: a class, because closures for each would cost as much as reading the line. */
+class RequestEvent implements HuntEvent {
+  readonly kind = 'web'
+  readonly eventId: undefined = undefined
+  readonly provider: undefined = undefined
+  readonly isRecovered = false
+  readonly channel: string
+  readonly sources: readonly LogSource[]
+  readonly #facts: RequestFacts
+  readonly #event: SigmaEvent
+
+  constructor(facts: RequestFacts, channel: string, sources: readonly LogSource[]) {
+    this.channel = channel
+    this.sources = sources
+    this.#facts = facts
+    this.#event = webEvent(facts, sources)
+  }
+
+  get time(): number | undefined {
+    return this.#facts.time
+  }
+
+  get ticks(): number {
+    return this.#facts.ticks
+  }
+
+  get host(): string {
+    return this.#facts.host ?? this.#facts.serverAddress ?? ''
+  }
+
+  get recordId(): string | undefined {
+    return this.#facts.recordId
+  }
+
+  get(field: string): FieldValue | undefined {
+    return this.#event.get(field)
+  }
+
+  text(): string {
+    return this.#event.text()
+  }
+
+  entries(): readonly EventEntry[] {
+    return requestEntries(this.#facts)
   }
 }
 
@@ -119,7 +162,7 @@ export function setterOf(role: LogRole | undefined, name: string): Setter {
     case 'time': {
       const read = createTimeReader()
       return (facts, text) => {
-        facts.time = read(text)
+        setTime(facts, read(text))
       }
     }
     case 'request':
@@ -227,7 +270,7 @@ export function createLineReader(format: LogFormat, channel: string): (line: str
       if (text !== NO_VALUE && text !== '') setters[index](facts, text)
     }
     if (hasTime && facts.time === undefined) return undefined
-    return requestEvent(facts, channel, undefined)
+    return requestEvent(facts, channel)
   }
 }
 
@@ -295,8 +338,8 @@ export function createW3cReader(): W3cReader {
         if (text === NO_VALUE || text === '') continue
         setters[index](facts, isBlankEncoded(names[index]) ? text.replaceAll('+', ' ') : text)
       }
-      facts.time = time === '' ? undefined : readTime(`${date} ${time}`)
-      return facts.time === undefined ? 'bad' : requestEvent(facts, 'w3c', undefined)
+      setTime(facts, time === '' ? undefined : readTime(`${date} ${time}`))
+      return facts.time === undefined ? 'bad' : requestEvent(facts, 'w3c')
     },
   }
 }
