@@ -199,6 +199,28 @@ export interface SitesDefinition extends BaseDefinition {
   readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
 }
 
+/** Whole hunts over generated logs. */
+export interface HuntDefinition extends BaseDefinition {
+  readonly model: 'hunt'
+  readonly subjects: readonly HuntSubject[]
+  /** About a subject's speed, or with `, memory` behind its name about the most that it held; in the best runtime. */
+  readonly goals: readonly {
+    readonly subject: string
+    readonly unit: 'MB/s' | 'MB'
+    readonly must: number
+    readonly aim: number
+  }[]
+}
+
+export interface HuntSubject {
+  readonly name: string
+  /** Windows event logs, or one access log. */
+  readonly input: 'windows' | 'requests'
+  readonly megabytes: number
+  /** So many generated ones, or those that come with prexy. */
+  readonly rules: number | 'starter'
+}
+
 export type Definition =
   | EngineDefinition
   | CorpusDefinition
@@ -209,6 +231,7 @@ export type Definition =
   | SigmaDefinition
   | EvtxDefinition
   | SitesDefinition
+  | HuntDefinition
   | WorkersDefinition
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
@@ -272,6 +295,7 @@ const MODEL_FIELDS = {
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
   evtx: ['events', 'readers', 'goals'],
   sites: ['sites', 'rulesPerSite', 'asked', 'goals'],
+  hunt: ['subjects', 'goals'],
   workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
@@ -345,6 +369,7 @@ export function parseDefinition(text: string): Definition {
     case 'compile':
     case 'sites':
     case 'workers':
+    case 'hunt':
   }
   return value
 }

@@ -9,8 +9,8 @@ interface Row {
   readonly subject: string
   readonly must: number
   readonly aim: number
-  /** `x`: more is better. Of everything else less is. */
-  readonly unit: 'x' | ' ms' | 'x the time' | ' KB'
+  /** `x`, ` MB/s`: more is better. Of everything else less is. */
+  readonly unit: 'x' | ' ms' | 'x the time' | ' KB' | ' MB' | ' MB/s'
 }
 
 /** "must" holds for the best runtime, and no runtime may be below this share of it. */
@@ -63,6 +63,8 @@ function rowsOf(definition: Definition): Row[] {
       return definition.goals.map((goal) => ({ ...goal, unit: ' KB' }))
     case 'sites':
       return definition.goals.map((goal) => ({ ...goal, unit: ' ms' }))
+    case 'hunt':
+      return definition.goals.map((goal) => ({ ...goal, unit: ` ${goal.unit}` }))
     case 'workers':
       return definition.goals.map((goal) => ({ ...goal, unit: 'x' }))
     case 'msgpack':
@@ -72,7 +74,7 @@ function rowsOf(definition: Definition): Row[] {
 
 function verdict({ must, aim, unit }: Row, medians: readonly number[]): string {
   if (medians.length === 0) return 'not measured'
-  const isRatio = unit === 'x'
+  const isRatio = unit === 'x' || unit === ' MB/s'
   const best = isRatio ? Math.max(...medians) : Math.min(...medians)
   const worst = isRatio ? Math.min(...medians) : Math.max(...medians)
   const reaches = (value: number, limit: number): boolean => (isRatio ? value >= limit : value <= limit)

@@ -18,6 +18,7 @@ import { runProxyBench } from './proxy-bench.ts'
 import { runSigmaBench } from './sigma-bench.ts'
 import { runSitesBench } from './sites-bench.ts'
 import { runWorkersBench } from './workers-bench.ts'
+import { runHuntBench } from './hunt-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -68,8 +69,8 @@ interface Choices {
 
 async function run(definition: Definition, choices: Choices): Promise<void> {
   const only = choices.runtimes?.split(',')
-  if (choices.data !== undefined && !['msgpack', 'sigma', 'evtx'].includes(definition.model))
-    throw new Error('--data: only for MessagePack, Sigma and EVTX benches')
+  if (choices.data !== undefined && !['msgpack', 'sigma', 'evtx', 'hunt'].includes(definition.model))
+    throw new Error('--data: only for MessagePack, Sigma, EVTX and hunt benches')
   const unknown = only?.find((name) => !RUNTIMES.some((runtime) => runtime === name))
   if (unknown !== undefined) throw new Error(`--runtimes: "${unknown}" is none of ${RUNTIMES.join(', ')}`)
   const runtimes = definition.runtimes
@@ -104,6 +105,8 @@ async function measure(
       return await runProxyBench(ROOT, definition, runtimes)
     case 'connections':
       return await runConnectionsBench(ROOT, definition, runtimes)
+    case 'hunt':
+      return await runHuntBench(ROOT, definition, runtimes, data)
     case 'sites':
       return await runSitesBench(ROOT, definition, runtimes)
     case 'workers':
