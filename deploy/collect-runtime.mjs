@@ -1,7 +1,16 @@
 // Runs in the build stage of the image, under the Node.js that the image is to have: copies it, what it is linked with,
 // and the licences of both to the folder given.
 import { execFileSync } from 'node:child_process'
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  realpathSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { dirname, join } from 'node:path'
 
 const [out] = process.argv.slice(2)
@@ -23,7 +32,8 @@ function take(path, mode, target = path) {
   chmodSync(to, mode)
 }
 
-for (const folder of ['etc/prexy', 'usr/bin', 'usr/share/licenses/node', 'tmp']) mkdirSync(join(out, folder), { recursive: true })
+for (const folder of ['etc/prexy', 'usr/bin', 'usr/share/licenses/node', 'tmp'])
+  mkdirSync(join(out, folder), { recursive: true })
 chmodSync(join(out, 'tmp'), 0o555)
 take(process.execPath, 0o755, '/usr/bin/node')
 try {

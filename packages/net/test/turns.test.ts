@@ -49,12 +49,16 @@ function countTurns(): Turns {
   }
 }
 
+function fail(error: Error): void {
+  expect.fail(error.message)
+}
+
 test('an upstream that sends as fast as it can has MAX_TURN_BYTES of a turn, and one read', async () => {
   const server = createServer((socket) => socket.end(Buffer.alloc(TOTAL_BYTES))).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const { handler, most } = countTurns()
-  const connection = connect({ host: '127.0.0.1', port }, { ...handler, onEnd: () => connection.end() }, expect.fail)
+  const connection = connect({ host: '127.0.0.1', port }, { ...handler, onEnd: () => connection.end() }, fail)
   expect(await most).toBeLessThanOrEqual(MAX_TURN_BYTES + READ_BYTES)
   server.close()
 })
@@ -64,12 +68,12 @@ test('so has a client', async () => {
   const intake = await listen(
     { host: '127.0.0.1', port: 0, maxConnections: 1 },
     (connection) => ({ ...handler, onEnd: () => connection.end() }),
-    expect.fail,
+    fail,
   )
   const sender = connect(
     { host: '127.0.0.1', port: intake.address.port },
     { onConnect() {}, onData: () => false, onEnd() {}, onDrain() {}, onClose() {} },
-    expect.fail,
+    fail,
   )
   sender.write(Buffer.alloc(TOTAL_BYTES))
   sender.end()

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { SigmaEvent } from '../src/event.ts'
-import { Matcher, type Hit } from '../src/matcher.hot.ts'
+import type { Hit } from '../src/correlator.ts'
+import { Matcher } from '../src/matcher.hot.ts'
 import { compile, eventOf, type Fields, hits, titles } from './rules-of.ts'
 
 const BASE = `title: Base

@@ -1,6 +1,7 @@
 /** Rules written in tests, and events for them. */
 import type { FieldValue, LogSource, SigmaEvent } from '../src/event.ts'
-import { type Hit, Matcher } from '../src/matcher.hot.ts'
+import type { Hit } from '../src/correlator.ts'
+import { Matcher } from '../src/matcher.hot.ts'
 import type { Placeholders } from '../src/placeholders.ts'
 import { formatSigmaProblem } from '../src/problem.ts'
 import { readRuleFile } from '../src/rule.ts'
