@@ -6,7 +6,8 @@
  * `bytes`: the next byte of a set, sixteen at a time.
  *
  * `fingerprints`: two or four bytes of each beginning, at the same offsets for all, sixteen places at a time, in eight
- * buckets (Hyperscan's Teddy, with offsets chosen to be rare); then up to sixteen bytes of what was hit.
+ * buckets (Hyperscan's Teddy, with offsets chosen to be rare); then up to sixteen bytes of what was hit. Where that is far
+ * from the last hit, one place in four is enough: stride.ts.
  *
  * `shifts`: for dozens to thousands of beginnings. A window as long as the shortest of them moves over the text; the last few
  * bytes in it say how far it may move on (Wu and Manber, "A fast algorithm for multi-pattern searching", 1994).
