@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterAll, describe, expect, test } from 'vitest'
 import { runCommandLine } from '../src/command-line.ts'
+import { buildProgram } from '../src/program.ts'
 import { BIN, runPrexy } from './run-prexy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-words-'))
@@ -45,8 +46,10 @@ test('a fault of the program itself is one line, with its place for those who as
   const end = (debug: string): { status: number | null; stderr: string } =>
     spawnSync(process.execPath, [file], { encoding: 'utf8', env: { ...process.env, PREXY_DEBUG: debug } })
   expect(end('')).toMatchObject({ status: 2, stderr: 'prexy: unexpected: boom; PREXY_DEBUG=1 shows where\n' })
-  expect(end('1')).toMatchObject({ status: 2, stderr: expect.stringMatching(/check\.js/) })
+  expect(end('1')).toMatchObject({ status: 2, stderr: expect.stringMatching(/boom[^]*\n +at .*\.js:\d+/) })
 })
+
+const COMMANDS = buildProgram({ code: 0, complain() {} }).commands.map((command) => command.name())
 
 describe('what is wrong with the command line', () => {
   test.each<[args: string[], message: string]>([
@@ -98,7 +101,7 @@ describe('what is wrong with the command line', () => {
     [['serve', 'ok.yaml', 'ok.yaml'], "too many arguments for 'serve'. Expected 1 argument but got 2."],
     [['debug', 'match', 'junk'], "too many arguments for 'match'. Expected 0 arguments but got 1."],
     [['demo', 'junk', '--check'], "too many arguments for 'demo'. Expected 0 arguments but got 1."],
-    [['help', 'nosuch'], 'there is no command nosuch; there are serve, replace, check, debug, demo, help'],
+    [['help', 'nosuch'], `there is no command nosuch; there are ${COMMANDS.join(', ')}`],
     [['help', 'debug', 'mtch'], 'there is no command debug mtch; did you mean debug match?'],
     [['help', 'serve', 'x'], 'there is no command serve x; prexy serve has none'],
     [['http://origin', 'http://other'], 'one origin at a time; what is http://other?'],
