@@ -32,7 +32,7 @@ export const listenAddressSchema: z.ZodType<number | string> = z.union([
 
 const fileName = z.string().min(1).max(4_096)
 
-const certificateSchema: z.ZodType<RawCertificate> = z
+export const certificateSchema: z.ZodType<RawCertificate> = z
   .strictObject({
     certFile: fileName.describe(
       'A PEM file with the certificate, and behind it those between it and its authority. Relative to this file.',
@@ -41,7 +41,7 @@ const certificateSchema: z.ZodType<RawCertificate> = z
   })
   .describe('A certificate and its key.')
 
-const tlsSchema: z.ZodType<RawListenTls> = z
+export const listenTlsSchema: z.ZodType<RawListenTls> = z
   .strictObject({
     certificates: z
       .array(certificateSchema)
@@ -76,7 +76,7 @@ export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
       address: listenAddressSchema.describe(
         'A port, on every address of the machine, or `host:port`. Port 0 takes a free one.',
       ),
-      tls: tlsSchema.exactOptional(),
+      tls: listenTlsSchema.exactOptional(),
       http2: z
         .boolean()
         .exactOptional()

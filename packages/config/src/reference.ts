@@ -5,6 +5,7 @@ import { maintenanceSchema, mountSchema, redirectSchema, respondSchema } from '.
 import { configSchema, rewriteOptionsSchema, siteSchema } from './config-schema.ts'
 import { unwrapped } from './explain.ts'
 import { requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
+import { certificateSchema, listenSchema, listenTlsSchema } from './listen-schema.ts'
 import { RULE_KINDS } from './rule-schema.ts'
 import { UPSTREAM_PARTS } from './upstream-schema.ts'
 
@@ -39,6 +40,9 @@ export function configurationSections(): readonly SectionReference[] {
   const routes = sectionOf('Routes', 'routes[]', mappingIn(schemaAtPath('routes')))
   return [
     top,
+    sectionOf('Listening', 'listen', mappingIn(listenSchema)),
+    sectionOf('Listening: TLS', 'listen.tls', listenTlsSchema),
+    sectionOf('Listening: certificates', 'listen.tls.certificates[]', certificateSchema),
     sectionOf('Upstreams', 'upstream', mappingIn(schemaAtPath('upstream'))),
     sectionOf('Upstreams: servers', 'upstream.servers[]', mappingIn(UPSTREAM_PARTS['servers[]'])),
     sectionOf('Upstreams: ejection', 'upstream.ejection', UPSTREAM_PARTS.ejection),
