@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 export interface SortLimits {
-  /** Items kept in memory, as JSON; default 16 MiB. As objects they take two or three times that. Unit: characters. */
+  /** Items kept in memory, as JSON; default 8 MiB. As objects they take two or three times that. Unit: characters. */
   readonly maxMemory: number
   /** Files merged at once; more are merged in several steps. Default 64. */
   readonly maxFiles: number
 }
 
-export const DEFAULT_SORT_LIMITS: SortLimits = { maxMemory: 16_777_216, maxFiles: 64 }
+export const DEFAULT_SORT_LIMITS: SortLimits = { maxMemory: 8_388_608, maxFiles: 64 }
 
 const READ_BYTES = 262_144
 const WRITE_CHARACTERS = 262_144
