@@ -56,7 +56,7 @@ export async function followHunt(
         return ms === NO_TIME ? '' : writeTime({ ms, ticks: shown?.event.ticks ?? 0 })
       }
       if (column === 'Source') return shown?.path ?? ''
-      if (column === 'Record') return shown === undefined ? '' : String(shown.record)
+      if (column === 'Record') return shown === undefined ? '' : String(Math.floor(shown.record))
       return ruleCell(column, rule, chosen.reported.get(rule))
     })
   }

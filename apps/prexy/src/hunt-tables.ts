@@ -215,7 +215,7 @@ export async function base64(
     if (format === 'csv') await writeStandardOutput(csvLine(BASE64_COLUMNS.map(({ name }) => name)))
     for (const row of rows.sorted()) {
       const [channel, field, form, decoded, encoded] = row.cells.map(String)
-      const record = row.record + (result.linesBefore[row.source][row.piece] ?? 0)
+      const record = Math.floor(row.record) + (result.linesBefore[row.source][row.piece] ?? 0)
       const stamp = row.ms === NO_TIME ? '' : time(row.ms, row.ticks)
       const cells = [stamp, row.host, channel, field, form, decoded, encoded, found.sources[row.source].path, record]
       await writeStandardOutput(

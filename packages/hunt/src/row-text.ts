@@ -28,7 +28,9 @@ export function cellsOf(row: Row, context: RowContext): readonly Cell[] {
       case 'Source':
         return row.source < 0 ? '' : context.paths[row.source]
       case 'Record':
-        return row.source < 0 ? '' : String(row.record + (context.linesBefore[row.source]?.[row.piece] ?? 0))
+        return row.source < 0
+          ? ''
+          : String(Math.floor(row.record) + (context.linesBefore[row.source]?.[row.piece] ?? 0))
       default:
         return ruleCell(column, rule, context.levels.get(rule))
     }

@@ -42,8 +42,14 @@ export interface ScanOptions {
   readonly logsource: LogSource | undefined
 }
 
-/** `record` is from 1 within the piece: a line, a value, or the record's place in bytes. The event is borrowed. */
+/**
+ * `record` is from 1 within the piece: a line, a value (a fraction tells the records in one apart), or the record's place in
+ * bytes. The event is borrowed.
+ */
 export type EventVisitor = (event: HuntEvent, record: number) => void
+
+/** Records that one JSON value may hold and that still have an order: more than fit into the largest value. */
+const MAX_RECORDS_IN_VALUE = 16_777_216
 
 /** Bytes of text in one piece, about. */
 const TEXT_PIECE_BYTES = 4_194_304
@@ -200,7 +206,8 @@ export function consumerOf(
         if (records.length === 0) {
           addProblem(report, { path, at: number, unit, reason: 'no record in this value', isLoss: true })
         }
-        for (const record of records) show(read(record), number)
+        // Events of one value are apart in the order of a timeline, and for correlations.
+        records.forEach((record, index) => show(read(record), number + index / MAX_RECORDS_IN_VALUE))
       }
       if (format.kind === 'json-lines') {
         return lines((text, number) => {
