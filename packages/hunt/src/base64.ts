@@ -47,11 +47,9 @@ const MAGICS: readonly (readonly [name: string, bytes: string])[] = [
 
 function decode(encoded: string): { readonly decoded: string; readonly form: FoundBase64['form'] } | undefined {
   // A path of words is made of the same characters.
-  const isPlain =
-    /^[a-z]+$/i.test(encoded) ||
-    /^[0-9a-f]+$/i.test(encoded) ||
-    (/^[A-Za-z0-9]+(?:[/_-][A-Za-z0-9]+)+$/.test(encoded) && !/[A-Z].*\d|\d.*[A-Z]/.test(encoded))
-  if (isPlain) return undefined
+  const isWord = /^[a-z]+$/i.test(encoded) || /^[0-9a-f]+$/i.test(encoded)
+  const isPath = /^[A-Za-z0-9]+(?:[/_-][A-Za-z0-9]+)+$/.test(encoded) && !(/[A-Z]/.test(encoded) && /\d/.test(encoded))
+  if (isWord || isPath) return undefined
   const bytes = Buffer.from(encoded, encoded.includes('-') || encoded.includes('_') ? 'base64url' : 'base64')
   if (bytes.length < 9) return undefined
   const magic = MAGICS.find(([, start]) => bytes.toString('latin1', 0, start.length) === start)

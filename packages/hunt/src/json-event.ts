@@ -22,12 +22,13 @@ const RECORD_KEYS = ['_source', 'result', 'preview_result']
 const LIST_KEYS = ['results', 'Records', 'records', 'events', 'hits']
 
 /** The records of one JSON value: the value itself, or what a search engine wrapped. */
-export function recordsOf(value: JsonValue, map: FieldMap | undefined): readonly JsonObject[] {
-  if (Array.isArray(value)) return value.flatMap((item: JsonValue) => recordsOf(item, map))
+export function recordsOf(value: JsonValue, map: FieldMap | undefined, depth = 0): readonly JsonObject[] {
+  if (depth > MAX_JSON_DEPTH) return []
+  if (Array.isArray(value)) return value.flatMap((item: JsonValue) => recordsOf(item, map, depth + 1))
   if (!isJsonObject(value)) return []
   if (map?.record !== undefined) {
     const found = valueAt(value, map.record)
-    return found === undefined ? [] : recordsOf(found, { ...map, record: undefined })
+    return found === undefined ? [] : recordsOf(found, { ...map, record: undefined }, depth + 1)
   }
   for (const key of RECORD_KEYS) {
     const inside = memberOf(value, key)
@@ -35,8 +36,9 @@ export function recordsOf(value: JsonValue, map: FieldMap | undefined): readonly
   }
   for (const key of LIST_KEYS) {
     const inside = memberOf(value, key)
-    if (Array.isArray(inside) && inside.length > 0 && inside.every(isJsonObject)) return recordsOf(inside, map)
-    if (key === 'hits' && isJsonObject(inside)) return recordsOf(inside, map)
+    if (Array.isArray(inside) && inside.length > 0 && inside.every(isJsonObject))
+      return recordsOf(inside, map, depth + 1)
+    if (key === 'hits' && isJsonObject(inside)) return recordsOf(inside, map, depth + 1)
   }
   return [value]
 }
@@ -70,6 +72,7 @@ export function flatten(object: JsonObject): Map<string, FieldValue> {
     } else if (known === null || typeof known !== 'object') fields.set(name, [known, value])
   }
   const visit = (value: JsonValue, name: string, depth: number): void => {
+    if (depth > MAX_JSON_DEPTH) return
     if (Array.isArray(value)) {
       const isPlain = value.every((item: JsonValue) => item === null || typeof item !== 'object')
       if (isPlain && !fields.has(name) && fields.size < MAX_JSON_FIELDS) {
@@ -78,9 +81,8 @@ export function flatten(object: JsonObject): Map<string, FieldValue> {
           if (item === null || typeof item !== 'object') list.push(item)
         }
         fields.set(name, list)
-      } else for (const item of value as readonly JsonValue[]) visit(item, name, depth)
+      } else for (const item of value as readonly JsonValue[]) visit(item, name, depth + 1)
     } else if (isJsonObject(value)) {
-      if (depth >= MAX_JSON_DEPTH) return
       for (const [key, inside] of Object.entries(value)) {
         visit(inside, name === '' ? ruleName(key) : `${name}.${ruleName(key)}`, depth + 1)
       }

@@ -431,6 +431,22 @@ describe('JSON of others', () => {
     expect(() => readFieldMap('a: [\n', 'map.yaml')).toThrow(/^map\.yaml:2: /)
   })
 
+  test('nesting of any depth is read or left out, never a fault', async () => {
+    const deep = (open: string, close: string, inside: string): string =>
+      open.repeat(50_000) + inside + close.repeat(50_000)
+    const lines = [
+      `{"method":"GET","url":"/a","x":${deep('[', ']', '1')}}`,
+      `{"method":"GET","url":"/b","x":${deep('{"y":', '}', '1')}}`,
+      `{"hits":${deep('{"hits":', '}', '[]')}}`,
+      `{"results":${deep('[', ']', '{}')}}`,
+    ]
+    const { events, reports } = await readAll([folder.write('deep.jsonl', lines.join('\n'))])
+    expect(events.length + reports[0].badRecords).toBeGreaterThanOrEqual(4)
+    expect(events.slice(0, 2).map(({ get }) => get('cs-method'))).toEqual(['GET', 'GET'])
+    const whole = await readAll([folder.write('deep.json', `[\n${deep('[', ']', '{"method":"GET","url":"/a"}')}]`)])
+    expect(whole.reports[0].badRecords + whole.events.length).toBe(1)
+  })
+
   test('keys of prototypes are members like all others', async () => {
     const content = '{"__proto__":{"method":"GET"},"constructor":"x","method":"GET","url":"/a"}\n'
     const { events } = await readAll([folder.write('proto.jsonl', content)])

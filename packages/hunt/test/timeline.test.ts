@@ -534,6 +534,7 @@ test('texts in Base64 are found and decoded, words and paths are not', () => {
     d: '/usr/share/applications/something/else/entirely',
     e: 'abcdefghijklmnopqrstuvwxyzabcdefghijklmnop',
     f: 'd41d8cd98f00b204e9800998ecf8427e',
+    g: 'AAAA/'.repeat(20_000),
   })
   expect([...findBase64(event, 24)].map(({ field, form, decoded }) => [field, form, decoded])).toEqual([
     ['a', 'utf-16le', 'Invoke-WebRequest http://a.example'],
