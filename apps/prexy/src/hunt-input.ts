@@ -1,4 +1,5 @@
 /** What the commands of `prexy hunt` read: sources found and told of, standard input, progress. */
+import { removeSortFolders } from '@prexy/hunt/external-sort'
 import { type FoundSources, findSources, sniffBytes, type SkippedSource } from '@prexy/hunt/sources'
 import { SNIFF_BYTES } from '@prexy/hunt/sniff'
 import type { HuntSource } from '@prexy/hunt/sources'
@@ -15,8 +16,25 @@ export interface HuntInput {
   readonly progress: Progress
 }
 
+let isWatched = false
+
+/** What was sorted on disk may be secret: it goes with the process, also when a signal ends it. */
+function removeSortedAtExit(): void {
+  if (isWatched) return
+  isWatched = true
+  process.once('exit', removeSortFolders)
+  for (const [signal, number] of [
+    ['SIGHUP', 1],
+    ['SIGINT', 2],
+    ['SIGTERM', 15],
+  ] as const) {
+    process.once(signal, () => process.exit(128 + number))
+  }
+}
+
 /** Finds what is to be read. Throws when nothing is. */
 export async function openInput(paths: readonly string[], format: string | undefined): Promise<HuntInput> {
+  removeSortedAtExit()
   const hints = { format }
   const named = paths.filter((path) => path !== '-')
   const isShown = process.stderr.isTTY

@@ -1,5 +1,16 @@
 /** `prexy hunt` as a person runs it: forms, order, threads, filters, exit codes. */
-import { appendFileSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { once } from 'node:events'
+import {
+  appendFileSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  watch,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
@@ -393,6 +404,24 @@ describe('rules', () => {
         .filter((row) => row !== ''),
     ).toEqual(['1  c-uri  webserver', '1  cs-method  webserver', '1  EventID  windows'])
   })
+})
+
+test('a signal leaves nothing in the temporary directory', async () => {
+  const own = mkdtempSync(join(folder, 'signal-'))
+  const everything = file(
+    'everything.yml',
+    'title: All\nlevel: low\nlogsource: {category: webserver}\ndetection: {s: {cs-method: GET}, condition: s}\n',
+  )
+  const many = file('many.log', line(1, `/${'x'.repeat(500)}`).repeat(30_000))
+  const logs = Array.from({ length: 20 }, () => many)
+  const child = startPrexy(['hunt', ...logs, '--rules', everything, '--threads', '1'], { TMPDIR: own })
+  const output = collect(child)
+  const watcher = watch(own)
+  await once(watcher, 'change')
+  watcher.close()
+  child.kill('SIGTERM')
+  expect((await output).code).toBe(143)
+  expect(readdirSync(own)).toEqual([])
 })
 
 test('nothing is left in the temporary directory', async () => {

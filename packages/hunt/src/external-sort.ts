@@ -15,6 +15,15 @@ export interface SortLimits {
 
 export const DEFAULT_SORT_LIMITS: SortLimits = { maxMemory: 8_388_608, maxFiles: 64 }
 
+/** Folders that are there now, of all sorts of this process. */
+const openFolders = new Set<string>()
+
+/** Removes what sorts have on disk: for a process that ends before it could close them. */
+export function removeSortFolders(): void {
+  for (const folder of openFolders) rmSync(folder, { recursive: true, force: true })
+  openFolders.clear()
+}
+
 const READ_BYTES = 262_144
 const WRITE_CHARACTERS = 262_144
 
@@ -71,7 +80,10 @@ export class ExternalSort<Item> {
 
   /** Removes what is on disk. */
   close(): void {
-    if (this.#folder !== undefined) rmSync(this.#folder, { recursive: true, force: true })
+    if (this.#folder !== undefined) {
+      rmSync(this.#folder, { recursive: true, force: true })
+      openFolders.delete(this.#folder)
+    }
     this.#folder = undefined
     this.#files = []
     this.#kept = []
@@ -109,8 +121,10 @@ export class ExternalSort<Item> {
   }
 
   #write(items: Iterable<Item>): string {
-    this.#folder ??= mkdtempSync(join(tmpdir(), 'prexy-hunt-'))
-    const path = join(this.#folder, `${this.#serial++}.jsonl`)
+    const folder = this.#folder ?? mkdtempSync(join(tmpdir(), 'prexy-hunt-'))
+    this.#folder = folder
+    openFolders.add(folder)
+    const path = join(folder, `${this.#serial++}.jsonl`)
     // What hits say may be secret.
     const file = openSync(path, 'wx', 0o600)
     try {
