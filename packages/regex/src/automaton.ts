@@ -132,11 +132,16 @@ export interface State {
   readonly groups: readonly Group[]
   /** Index of the first group that is not only a character being copied; the number of groups when there is none. */
   readonly firstRuleGroup: number
-  /** Index of the first group that can still win with a rule that needs its text; -1 when there is none. */
+  /**
+   * Index of the first group that can still win with a rule that needs its text; -1 when there is none,
+   * {@link TEXT_GROUP_UNKNOWN} where {@link Automaton.textGroupOf} has to look for it.
+   */
   readonly firstTextGroup: number
   /** A live thread may report a match that ended one byte back, and the byte since then would be copied. */
   readonly lastByteNeeded: boolean
 }
+
+export const TEXT_GROUP_UNKNOWN = -2
 
 export interface Step {
   readonly target: State
@@ -1006,7 +1011,7 @@ export class Automaton {
     let firstRuleGroup = 0
     while (firstRuleGroup < groups.length && this.onlyCopies(groups[firstRuleGroup].threads)) firstRuleGroup++
     const facts = { key, context, head, active, nodeActive, groups }
-    const firstTextGroup = head === 'none' ? -1 : this.findTextGroup(facts, firstRuleGroup)
+    const firstTextGroup = head === 'none' ? -1 : this.knownTextGroup(groups, firstRuleGroup)
     const state = { ...facts, firstRuleGroup, firstTextGroup, lastByteNeeded: false }
     return head !== 'none' && this.needsLastByte(state) ? { ...state, lastByteNeeded: true } : state
   }
@@ -1324,18 +1329,23 @@ export class Automaton {
     return useful
   }
 
-  /** The first group that some continuation lets win with a rule that needs its text; see `State.firstTextGroup`. */
-  private findTextGroup(
-    state: Omit<State, 'firstRuleGroup' | 'firstTextGroup' | 'lastByteNeeded'>,
-    firstRuleGroup: number,
-  ): number {
-    if (!this.mixedText || firstRuleGroup >= state.groups.length) return -1
+  /** See `State.firstTextGroup`. */
+  private knownTextGroup(groups: readonly Group[], firstRuleGroup: number): number {
+    if (!this.mixedText || firstRuleGroup >= groups.length) return -1
     // The best thread of the first group always can win: take the shortest text that completes it.
     if (this.allText) return firstRuleGroup
-    const candidates = state.groups.flatMap((group, index) => (this.groupMayNeedText(group) ? [index] : []))
-    if (candidates.length === 0) return -1
-    const outcome = this.outcomeOf({ ...state, head: 'none', context: state.context })
-    if (outcome === undefined) return candidates[0]
+    return groups.some((group) => this.groupMayNeedText(group)) ? TEXT_GROUP_UNKNOWN : -1
+  }
+
+  /**
+   * The first group that some continuation lets win with a rule that needs its text; -1 when there is none. Found when
+   * it is asked for: few states are ever met near a limit or at the end of a chunk, and each takes a look at all that can
+   * follow it.
+   */
+  textGroupOf(state: State): number {
+    if (state.firstTextGroup !== TEXT_GROUP_UNKNOWN) return state.firstTextGroup
+    const outcome = this.outcomeOf(state)
+    if (outcome === undefined) return state.groups.findIndex((group) => this.groupMayNeedText(group))
     return outcome.text.size === 0 ? -1 : Math.min(...outcome.text)
   }
 
@@ -1355,7 +1365,7 @@ export class Automaton {
    * How a state's live groups can end, over all continuations: explores the states without a loop head that are
    * reachable, then takes the least fixed point backwards. Undefined when there are too many of them.
    */
-  private outcomeOf(from: Omit<State, 'firstRuleGroup' | 'firstTextGroup' | 'lastByteNeeded'>): Outcome | undefined {
+  private outcomeOf(from: Pick<State, 'context' | 'groups'>): Outcome | undefined {
     const root = this.makeState(from.context, 'none', this.initialActive, this.initialActive, from.groups)
     const known = this.outcomes.get(root.key)
     if (known !== undefined || this.tooManyOutcomes) return known

@@ -283,7 +283,9 @@ export class Tokenizer {
     this.automaton = new Automaton(rules, { priority: options.priority, firedKeepsToken: options.nginx })
     const { automaton } = this
     this.lastSet = automaton.initialActive
-    this.kernel = new WebAssembly.Instance(kernelModule).exports as unknown as Kernel
+    this.kernel = new WebAssembly.Instance(kernelModule, {
+      host: { textGroupOf: (row) => this.textGroupOf(row) },
+    }).exports as unknown as Kernel
     this.words = new Int32Array(this.kernel.memory.buffer)
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
     this.isPlain = automaton.isPlain && !options.nginx && options.maxHeldBytes >= MIN_SHAPED_LIMIT
@@ -484,6 +486,13 @@ export class Tokenizer {
     this.passingRows.push(row)
     this.fillRow(row, state)
     return row
+  }
+
+  /** @internal Of a row, which knows it from then on. */
+  textGroupOf(row: number): number {
+    const group = this.automaton.textGroupOf(this.stateOf(row))
+    this.words[row / 4 - 3] = group
+    return group
   }
 
   private fillRow(row: number, state: State): void {
@@ -1088,7 +1097,7 @@ export class TokenStream {
   /** Position from which on every byte may be needed by a rule; beyond the position when there is none. */
   private firstTextPosition(): number {
     const { words } = this.tokenizer
-    const { firstTextGroup } = this.tokenizer.stateOf(words[ROW])
+    const firstTextGroup = this.tokenizer.textGroupOf(words[ROW])
     return firstTextGroup < 0 ? 0x7fffffff : words[words[GROUPS] / 4 + firstTextGroup * GROUP_WORDS]
   }
 

@@ -8,7 +8,7 @@ declare namespace WebAssembly {
     constructor(bytes: Uint8Array<ArrayBuffer>)
   }
   class Instance {
-    constructor(module: Module)
+    constructor(module: Module, imports?: Readonly<Record<string, Readonly<Record<string, (value: number) => number>>>>)
     readonly exports: Readonly<Record<string, unknown>>
   }
 }

@@ -89,7 +89,9 @@ const SIM_MATCH: i32 = 3
 // A row: facts about the state, then a cell per byte class. Offsets from the first cell.
 const ROW_GROUPS: usize = 4
 const ROW_FIRST_RULE_GROUP: usize = 8
+/** {@link TEXT_GROUP_UNKNOWN} until somebody asks: it takes a look at all that can follow. */
 const ROW_FIRST_TEXT_GROUP: usize = 12
+const TEXT_GROUP_UNKNOWN: i32 = -2
 /** Address of the table that gives the start row of each context, for a state without groups; otherwise 0. */
 const ROW_STARTS: usize = 16
 const ROW_CONTEXT: usize = 20
@@ -97,6 +99,11 @@ const ROW_CONTEXT: usize = 20
 const ROW_LAST_BYTE: usize = 24
 /** Prefilter block for the bytes that leave the state; 0 when nobody has looked for them, -1 when there are too many. */
 const ROW_ACCEL: usize = 28
+
+/** The host finds a row's first text group, puts it there and returns it. */
+// @ts-ignore: decorator
+@external("host", "textGroupOf")
+declare function textGroupOf(row: i32): i32
 
 const EXIT_DONE: i32 = 0
 const EXIT_UNKNOWN: i32 = 1
@@ -424,7 +431,8 @@ function heldWith(
   const firstPos = load<i32>(groups)
   const firstDepth = load<i32>(groups + 4)
   const firstSkipped = load<i32>(groups + 8)
-  const text = load<i32>(row - ROW_FIRST_TEXT_GROUP)
+  let text = load<i32>(row - ROW_FIRST_TEXT_GROUP)
+  if (text == TEXT_GROUP_UNKNOWN) text = textGroupOf(<i32>row)
   let bytes: i32
   if (text >= 0) {
     const group = groups + <usize>text * GROUP_BYTES
