@@ -99,8 +99,22 @@ interface LocalContexts {
   readonly next: readonly number[]
 }
 
+/** Without regions there are four, which all rule sets share. */
+const withoutRegions = new Map<string, ContextAutomaton>()
+
 /** Throws {@link ContextLimitError}. The start is context 0. */
 export function buildContexts(needs: ContextNeeds): ContextAutomaton {
+  if (needs.regions.length > 0) return makeContexts(needs)
+  const key = `${needs.kinds} ${needs.hosts}`
+  let contexts = withoutRegions.get(key)
+  if (contexts === undefined) {
+    contexts = makeContexts(needs)
+    withoutRegions.set(key, contexts)
+  }
+  return contexts
+}
+
+function makeContexts(needs: ContextNeeds): ContextAutomaton {
   const local = buildLocalContexts(needs)
   const searches = needs.regions.map(buildMarkerSearch)
   // A context is the local one and the state of each search; their numbers make a key in mixed radix.
