@@ -4,6 +4,7 @@ import { chmod, open, readFile, rename, stat, unlink } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { finished } from 'node:stream/promises'
 import type { RecordedEvent } from '@prexy/events/recorded-event'
+import { toWire } from '@prexy/events/recorded-wire'
 import { Redactor } from '@prexy/events/redact'
 import { Encoder } from '@prexy/msgpack/encode'
 import { curlCommand } from '@prexy/record/curl'
@@ -202,7 +203,7 @@ async function importFile(
   })
   let count = 0
   for (const event of events) {
-    const octets = encoder.encodeSharedRef(redactor === undefined ? event : redactor.exchange(event))
+    const octets = encoder.encodeSharedRef(toWire(redactor === undefined ? event : redactor.exchange(event)))
     if (writer.add(octets, event.sequence, event.startedAtMs) === undefined) {
       await writer.sync()
       if (writer.add(octets.slice(), event.sequence, event.startedAtMs) === undefined) break

@@ -97,6 +97,8 @@ export interface ExchangeEvent {
   readonly upstreamAttempts?: number | undefined
   /** What the upstream was told to call the request; undefined if it was told nothing. */
   readonly requestId?: string | undefined
+  /** W3C Trace Context, as the upstream was told; absent where there was no valid one. */
+  readonly traceparent?: string | undefined
   /** Octets on the client's connection, heads and framing included; of a request not read to its end, those read. */
   readonly clientInBytes: number
   readonly clientOutBytes: number

@@ -12,6 +12,7 @@ import type {
   RecordedEvent,
 } from './recorded-event.ts'
 import { EXCHANGE_EVENT_VERSION } from './exchange.ts'
+import { applyDelta, type FieldDelta } from './field-delta.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 type Check = (value: unknown) => boolean
@@ -19,8 +20,28 @@ type Check = (value: unknown) => boolean
 /** The event that the value is; undefined if it is none. Fields that no type has stay. */
 export function parseRecordedEvent(value: unknown): RecordedEvent | undefined {
   if (!isMap(value) || !isBase(value)) return undefined
-  if (isExchange(value) || isGap(value) || isApplication(value)) return value
-  return undefined
+  if (isGap(value) || isApplication(value)) return value
+  const exchange = withSentFields(value)
+  return exchange !== undefined && isExchange(exchange) ? exchange : undefined
+}
+
+/** With each `sent` made `sentFields` again; undefined if one does not fit. */
+function withSentFields(map: Fields): Fields | undefined {
+  let result: Fields = map
+  for (const name of ['request', 'response']) {
+    const head = map[name]
+    if (!isMap(head) || head.sent === undefined) continue
+    const { sent, fields, ...rest } = head
+    if (!isFieldList(fields) || !isDelta(sent)) return undefined
+    const sentFields = applyDelta(fields, sent)
+    if (sentFields === undefined) return undefined
+    result = { ...result, [name]: { ...rest, fields, sentFields } }
+  }
+  return result
+}
+
+function isDelta(value: unknown): value is FieldDelta {
+  return Array.isArray(value) && value.every((part) => typeof part === 'string' || typeof part === 'number')
 }
 
 function isBase(map: Fields): boolean {
@@ -41,6 +62,7 @@ function isApplication(map: Fields): map is Fields & ApplicationRecord {
     isOptional(map.message, isText) &&
     isOptional(map.durationMs, isTime) &&
     isOptional(map.requestId, isText) &&
+    isOptional(map.traceparent, isText) &&
     isOptional(map.data, (data) => isMap(data) && Object.values(data).every(isScalar))
   )
 }

@@ -1,7 +1,7 @@
 /**
  * What a recording holds, as plain data: one event per exchange, per WebSocket, per gap, per event of an application.
  * Written as MessagePack maps with these keys; what is `undefined` or absent here is absent there. Header fields are
- * flat lists, name, value, name, value, one octet per character.
+ * flat lists, name, value, name, value, one octet per character. `recorded-wire.ts` goes there and back.
  */
 import type { FieldList } from '@prexy/http/fields'
 import type { ExchangeEvent } from './exchange.ts'
@@ -18,7 +18,10 @@ export interface RecordedBase {
   readonly startedAtMs: number
 }
 
-/** A finished exchange with its heads. `websocket`: it became one, and its octets went both ways until it ended. */
+/**
+ * A finished exchange with its heads. On the wire each `sentFields` is `sent`, a `FieldDelta` to the `fields` beside it.
+ * `websocket`: it became one, and its octets went both ways until it ended.
+ */
 export interface ExchangeRecord extends RecordedBase, ExchangeEvent {
   readonly kind: 'exchange' | 'websocket'
   /** Absent for a request that did not parse. */

@@ -41,6 +41,17 @@ const LOOKS = new RegExp(
   'g',
 )
 
+/**
+ * What every match of `LOOKS` has in it: most texts have none of it, and are told so in a fraction of the time.
+ *
+ * PERF: 30 header values of a request and its response, 6 us instead of 31 (Node 20.20, 2026-12-01, loaded machine).
+ */
+const TRACES =
+  /:\/\/|eyJ|earer|EARER|asic|ASIC|-----B|AKIA|ASIA|gh[opsur]_|_pat_|glpat|xox|k_live|k_test|AIza|ya29|npm_/
+
+/** What every value behind a name has before it. */
+const SEPARATORS = /[=:<]|%3[Dd]/
+
 const MAX_NAME_UNITS = 64
 /** How far the rest of a tag or the head of a part is looked through. */
 const MAX_TAG_UNITS = 1_024
@@ -52,8 +63,7 @@ export function redactText(text: string, names: SecretNames, place: NamePlace): 
 
 /** Takes out what is a secret by its looks. */
 export function redactLooks(text: string): string {
-  LOOKS.lastIndex = 0
-  if (!LOOKS.test(text)) return text
+  if (!TRACES.test(text)) return text
   let result = ''
   let at = 0
   LOOKS.lastIndex = 0
@@ -75,11 +85,12 @@ export function redactLooks(text: string): string {
       else result += (scheme ?? '') + REDACTED
     }
   }
-  return result + text.slice(at)
+  return at === 0 ? text : result + text.slice(at)
 }
 
 /** Takes out what stands behind the name of a secret. */
 function redactNamed(text: string, names: SecretNames, place: NamePlace): string {
+  if (!SEPARATORS.test(text)) return text
   let result = ''
   let at = 0
   const { hints } = names
