@@ -1,14 +1,18 @@
-/** One line per exchange on standard error, for people or for programs. */
+/** One line per exchange, for people or for programs, and what is to be known of upstreams and connections. */
+import type { Config } from '@prexy/config/config'
 import type { ExchangeEvent } from '@prexy/events/exchange'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
+import type { SeenRequest } from '@prexy/proxy/proxy-config'
 import { pino } from 'pino'
+import type { LogFiles } from './log-file.ts'
+import { logLine } from './log-line.ts'
 import type { LogFormat } from './program.ts'
 import { printable, type Styles, stylesFor } from './terminal.ts'
 
 export interface AccessLog {
   /** Absent where nothing is logged: then events need not be made. */
-  readonly exchange?: (event: ExchangeEvent) => void
+  readonly exchange?: (event: ExchangeEvent, seen: SeenRequest) => void
   /** A server of an upstream was left out, came back, or moved. Absent where nothing is logged. */
   readonly upstream?: (event: UpstreamEvent) => void
   /** Connections were closed at once. Absent where nothing is logged. */
@@ -20,8 +24,42 @@ export interface AccessLog {
 /** Log lines that a blocked standard error may leave in memory, in bytes; beyond it lines are dropped. */
 const MAX_PENDING_LOG_BYTES = 4 * 1024 * 1024
 
-/** `worker` is told in lines for programs. */
-export function createAccessLog(format: LogFormat, worker?: number): AccessLog {
+/**
+ * `worker` is told in lines for programs. Where there is an `accessLog`, standard error gets failures only. Throws an
+ * error for the user if its file cannot be opened.
+ */
+export function createAccessLog(
+  { log, accessLog }: Pick<Config, 'log' | 'accessLog'>,
+  files: LogFiles,
+  worker?: number,
+): AccessLog {
+  const onStandardError = standardErrorLog(log, worker)
+  if (accessLog === undefined) return onStandardError
+  const line = logLine(accessLog.format, exchangeFields)
+  const file = accessLog.file === undefined ? undefined : files.at(accessLog.file)
+  const { exchange: tellFailure } = onStandardError
+  return {
+    ...onStandardError,
+    exchange(event, seen) {
+      const text = line(event, seen)
+      if (file !== undefined) file.write(text)
+      else if (process.stderr.writableLength <= MAX_PENDING_LOG_BYTES) process.stderr.write(`${text}\n`)
+      if (isFailure(event)) tellFailure?.(event, seen)
+    },
+    flush() {
+      file?.flush()
+      onStandardError.flush()
+    },
+  }
+}
+
+/** Neither what clients do wrong nor what they give up. */
+function isFailure({ outcome, status }: ExchangeEvent): boolean {
+  if (outcome === 'client-aborted' || outcome === 'client-timeout') return false
+  return outcome === 'answered' ? status !== undefined && status >= 500 : outcome !== 'completed'
+}
+
+function standardErrorLog(format: LogFormat, worker: number | undefined): AccessLog {
   switch (format) {
     case 'off':
       return { flush() {} }
@@ -84,6 +122,7 @@ function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>>
     upstreamAddress: event.upstreamAddress,
     upstreamAttempts: event.upstreamAttempts,
     requestId: event.requestId,
+    traceparent: event.traceparent,
     outcome: event.outcome,
     detail: event.detail,
     treatment: treatment?.kind,
@@ -109,7 +148,8 @@ export function formatExchange(event: ExchangeEvent, style: Styles): string {
     event.status === undefined || event.status >= 500 ? style.red : event.status >= 400 ? style.yellow : style.green
   const request = printable(`${event.method} ${event.host ?? ''}${pathOf(event.target)}`)
   const duration = `${(event.timings.endUs / 1_000).toFixed(1)} ms`
-  return `${style.dim(time)} ${paint(status)} ${request} ${style.dim(`${duration}, ${describeTreatment(event)}`)}`
+  const id = isFailure(event) && event.requestId !== undefined ? `, request ${printable(event.requestId)}` : ''
+  return `${style.dim(time)} ${paint(status)} ${request} ${style.dim(`${duration}, ${describeTreatment(event)}${id}`)}`
 }
 
 /** `12:01:07 upstream app: 10.0.0.1:9000 is left out for 1 s: connect ECONNREFUSED 10.0.0.1:9000`. */

@@ -52,7 +52,11 @@ async function serve(
   let onHangUp = (): void => {}
   // Without a file there is nothing to read anew, and a terminal that closes ends what runs in it.
   if (source.path !== undefined) process.on('SIGHUP', () => onHangUp())
+  // Node would open its debugger.
+  let onReopen = (): void => {}
+  process.on('SIGUSR1', () => onReopen())
   const service = count === 1 ? await serveHere(plan, source, say) : await serveWithWorkers(plan, count, signals, say)
+  onReopen = () => service.reopenLogs()
   const announce = (before: readonly string[]): readonly string[] => {
     const now = service.addresses.map(({ address, port }, index) => {
       const scheme = plan.config.listen.at(index)?.tls === undefined ? 'http' : 'https'

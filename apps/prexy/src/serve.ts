@@ -145,6 +145,7 @@ function proxyConfigOf(
     ...(config.trustedProxies === undefined ? {} : { trustedProxies: config.trustedProxies }),
     ...(config.forwarded === undefined ? {} : { forwarded: config.forwarded }),
     ...(config.requestId === undefined ? {} : { requestId: config.requestId }),
+    ...(config.trace === undefined ? {} : { trace: config.trace }),
     ...(log.upstream === undefined ? {} : { onUpstream: log.upstream }),
     ...(log.refused === undefined ? {} : { onRefused: log.refused }),
     ...(log.exchange === undefined ? {} : { onExchange: log.exchange }),

@@ -8,6 +8,7 @@ import type { LiveFeed } from '@prexy/record/live-feed'
 import { createAccessLog } from './access-log.ts'
 import type { CompiledLists } from './config-compile.ts'
 import type { FileSnapshot } from './file-snapshot.ts'
+import { LogFiles } from './log-file.ts'
 import { listenError } from './listen-error.ts'
 import { startRecording } from './record-setup.ts'
 import type { Source } from './source.ts'
@@ -29,6 +30,8 @@ export interface Service {
   change(plan: Plan): Promise<void>
   /** Stops accepting, lets exchanges finish, breaks off what is left after `deadlineMs`. */
   stop(deadlineMs: number): Promise<void>
+  /** Goes on in the files that have the names of the log's files now. */
+  reopenLogs(): void
   /** Of each process that serves; without counts of exchanges where there is no admin listener. */
   statistics(): Promise<readonly ProcessStatistics[]>
   /** The events of all processes; undefined where nothing is recorded. */
@@ -39,9 +42,10 @@ export interface Service {
 
 /** Serves in this process. Rejects where it cannot, with an error for the user if it is the configuration's. */
 export async function serveHere(first: Plan, source: Source, say: (line: string) => void): Promise<Service> {
+  const logFiles = new LogFiles(say)
+  let log = createAccessLog(first.config, logFiles)
   const { record } = first.config
   const recording = record === undefined ? undefined : await startRecording(record, say)
-  let log = createAccessLog(first.config.log)
   const metrics = new ProxyMetrics()
   const counted = first.config.admin === undefined ? undefined : metrics
   const proxyConfig = ({ config, compiled, changedMs }: Plan): ProxyConfig =>
@@ -59,8 +63,8 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
     },
     async change(plan) {
       const old = log
-      log = createAccessLog(plan.config.log)
       try {
+        log = createAccessLog(plan.config, logFiles)
         const prepared = await server.prepare(proxyConfig(plan))
         prepared.commit()
       } catch (error) {
@@ -68,12 +72,15 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
         throw listenError(error)
       }
       old.flush()
+      logFiles.keep(plan.config.accessLog?.file)
     },
     async stop(deadlineMs) {
       await server.stop(deadlineMs)
       await recording?.stop()
       log.flush()
+      logFiles.flush()
     },
+    reopenLogs: () => logFiles.reopen(),
     statistics: async () => [measureProcess(metrics, server.connections, recording)],
     feed: recording?.feed,
     failure: new Promise(() => {}),

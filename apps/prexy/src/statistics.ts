@@ -40,9 +40,9 @@ export function countedConfig(config: ProxyConfig, metrics: ProxyMetrics | undef
   const { onExchange } = config
   return {
     ...config,
-    onExchange: (event) => {
+    onExchange: (event, seen) => {
       metrics.observe(event)
-      onExchange?.(event)
+      onExchange?.(event, seen)
     },
   }
 }

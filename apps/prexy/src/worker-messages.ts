@@ -31,6 +31,7 @@ export type Order =
   | { readonly kind: 'keep'; readonly id: number }
   /** Answered by `measured`. */
   | { readonly kind: 'measure'; readonly id: number }
+  | { readonly kind: 'reopen' }
   /** Somebody watches its events, or nobody does any more. */
   | { readonly kind: 'watch'; readonly isWatched: boolean }
   /** With a socket, that was accepted on that address. */

@@ -12,6 +12,7 @@ import { type AccessLog, createAccessLog } from './access-log.ts'
 import { EXIT_OK } from './exit-codes.ts'
 import { type FileSnapshot, filesOf } from './file-snapshot.ts'
 import { HandoverBudget, mayKeep } from './intake-share.ts'
+import { LogFiles } from './log-file.ts'
 import { listenError } from './listen-error.ts'
 import { drainMsOf, type Source } from './source.ts'
 import type { Plan } from './service.ts'
@@ -41,6 +42,7 @@ export async function runWorker(source: Source): Promise<number> {
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => worker.onSignal())
   // The primary gets it as well and says what to do.
   process.on('SIGHUP', () => {})
+  process.on('SIGUSR1', () => {})
   report({ kind: 'here' })
   await worker.stopped
   cluster.worker?.disconnect()
@@ -57,6 +59,7 @@ interface Prepared {
   readonly change: number
   readonly config: PreparedConfig
   readonly log: AccessLog
+  readonly logFile: string | undefined
 }
 
 class Worker {
@@ -66,6 +69,7 @@ class Worker {
   #end: () => void = () => {}
   #server: RunningProxy | undefined = undefined
   #log: AccessLog | undefined = undefined
+  readonly #logFiles = new LogFiles(say)
   #ticketKeys: Uint8Array = new Uint8Array(0)
   #recording: RunningRecording | undefined = undefined
   readonly #metrics = new ProxyMetrics()
@@ -117,6 +121,9 @@ class Worker {
         this.#report({ kind: 'measured', id: order.id, statistics })
         return
       }
+      case 'reopen':
+        this.#logFiles.reopen()
+        return
       case 'watch':
         this.#relay?.watch(order.isWatched)
         return
@@ -171,8 +178,8 @@ class Worker {
   async #start(files: FileSnapshot, session: Session | undefined): Promise<void> {
     try {
       const plan = this.#plan(files)
-      const { record, log } = plan.config
-      this.#log = createAccessLog(log, cluster.worker?.id)
+      const { record } = plan.config
+      this.#log = createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
       if (record !== undefined && session !== undefined) this.#recording = await startRecording(record, say, session)
       if (this.#recording !== undefined) {
         this.#relay = relayLive(this.#recording.feed, (events) => this.#report({ kind: 'live', events }))
@@ -196,9 +203,9 @@ class Worker {
     try {
       if (this.#server === undefined) throw new Error('the worker has not started')
       const plan = this.#plan(files)
-      const log = createAccessLog(plan.config.log, cluster.worker?.id)
+      const log = createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
       const prepared = await this.#server.prepare(this.#proxyConfig(plan, log))
-      this.#prepared = { change, config: prepared, log }
+      this.#prepared = { change, config: prepared, log, logFile: plan.config.accessLog?.file }
       this.#drainMs = drainMsOf(plan.config)
       this.#report({ kind: 'prepared', change, fault: undefined })
     } catch (error) {
@@ -213,6 +220,7 @@ class Worker {
     prepared.config.commit()
     this.#log?.flush()
     this.#log = prepared.log
+    this.#logFiles.keep(prepared.logFile)
     this.#report({ kind: 'committed', change, addresses: this.#server?.addresses ?? [] })
   }
 
@@ -231,6 +239,7 @@ class Worker {
     await this.#server?.stop(deadlineMs)
     await this.#recording?.stop()
     this.#log?.flush()
+    this.#logFiles.flush()
     clearTimeout(this.#countTimer)
     this.#end()
   }

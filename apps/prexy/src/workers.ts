@@ -107,6 +107,10 @@ class Workers implements Service {
     return this.#recording?.feed
   }
 
+  reopenLogs(): void {
+    for (const id of this.#members.keys()) this.#send(id, { kind: 'reopen' })
+  }
+
   watch(isWatched: boolean): void {
     this.#isWatched = isWatched
     for (const id of this.#members.keys()) this.#send(id, { kind: 'watch', isWatched })

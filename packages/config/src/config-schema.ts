@@ -32,6 +32,7 @@ import {
 } from './rule-schema.ts'
 import { adminSchema, type RawAdmin } from './admin-schema.ts'
 import { type RawRecord, recordSchema } from './record-schema.ts'
+import { accessLogSchema, type RawAccessLog } from './log-schema.ts'
 import { type RawUpstream, upstreamSchema, upstreamsSchema } from './upstream-schema.ts'
 
 /** Bounds of `maxHeldBytes`, in bytes. The engine has them, too; with `compat: nginx` the least is 0. */
@@ -163,6 +164,8 @@ export interface RawConfig extends RawServing {
   readonly admin?: RawAdmin
   readonly workers?: number | 'auto'
   readonly log: 'text' | 'json' | 'off'
+  readonly accessLog?: RawAccessLog
+  readonly trace?: 'pass' | 'begin' | 'restart'
 }
 
 /** Fields that mean something to HTTP itself, or are made by us anyway. */
@@ -674,5 +677,14 @@ export const configSchema: z.ZodType<RawConfig> = z
       .enum(['text', 'json', 'off'])
       .default('text')
       .describe('One line per request on standard error: `text` for people, `json` for programs, or `off`.'),
+    accessLog: accessLogSchema.exactOptional(),
+    trace: z
+      .enum(['pass', 'begin', 'restart'])
+      .exactOptional()
+      .describe(
+        'What becomes of `traceparent` (W3C Trace Context): `pass` leaves it and `tracestate` as the client sent them; ' +
+          '`begin` begins a trace where there is none; `restart` also where a client that is no trusted proxy names one. ' +
+          'The log and recordings tell of it.',
+      ),
   })
   .describe('The configuration of prexy.')

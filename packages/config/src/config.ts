@@ -169,6 +169,12 @@ export interface RecordSettings extends Omit<RawRecord, 'tags' | 'routes' | 'sec
   readonly secretNames?: readonly string[]
 }
 
+/** `file` is undefined for standard error. */
+export interface AccessLogSettings {
+  readonly file: string | undefined
+  readonly format: string
+}
+
 /** What a configuration says. Where it says nothing, the parts concerned have their defaults. */
 export interface Config {
   readonly listen: readonly ListenAddress[]
@@ -192,4 +198,7 @@ export interface Config {
   /** Absent: one. */
   readonly workers?: number | 'auto'
   readonly log: RawConfig['log']
+  /** Absent: lines of requests go where the others go, as `log` says. */
+  readonly accessLog?: AccessLogSettings
+  readonly trace?: NonNullable<RawConfig['trace']>
 }

@@ -5,6 +5,7 @@ import { PASSWORD_HASH, type RawAccess, type RawBasicAuth, type RawRateLimit } f
 import type { RawMaintenance, RawMount, RawPage } from './action-schema.ts'
 import { DEFAULT_ADMIN_LISTEN, MIN_TOKEN_LENGTH, type RawAdmin } from './admin-schema.ts'
 import type {
+  AccessLogSettings,
   AdminSettings,
   CertificateFiles,
   Config,
@@ -25,6 +26,7 @@ import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.t
 import { besideFile, type ConfigFiles } from './files.ts'
 import { type HeaderList, headerListsOf } from './header-list.ts'
 import type { RawListenTls } from './listen-schema.ts'
+import { DEFAULT_ACCESS_LOG_FORMAT, type RawAccessLog } from './log-schema.ts'
 import { nearMiss } from './near-miss.ts'
 import { type ConfigProblem, formatPath } from './problem.ts'
 import type { RawRecord } from './record-schema.ts'
@@ -147,6 +149,8 @@ class Provisioner {
       ...(top.record === undefined ? {} : { record: recordSettings(top.record) }),
       ...(top.workers === undefined ? {} : { workers: top.workers }),
       log: top.log,
+      ...(top.accessLog === undefined ? {} : { accessLog: this.#accessLog(top.accessLog) }),
+      ...(top.trace === undefined ? {} : { trace: top.trace }),
     }
   }
 
@@ -372,6 +376,11 @@ class Provisioner {
   #pageOf(page: string | RawPage, place: Place): PageSettings {
     const { body, type = FILE_TYPES.txt } = this.#page(typeof page === 'string' ? { file: page } : page, place)
     return { body, type }
+  }
+
+  #accessLog({ file, format = DEFAULT_ACCESS_LOG_FORMAT }: RawAccessLog): AccessLogSettings {
+    const { source } = fileLevel(this.#assembly).placeOf('accessLog')
+    return { file: file === undefined ? undefined : besideFile(source.file, file), format }
   }
 
   /** The octets of a page; its type if it has any. */

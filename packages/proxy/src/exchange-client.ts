@@ -24,6 +24,8 @@ export type OutputFraming =
 export interface ResponseSink {
   /** Octets given to the connection for this response, head and framing included. */
   readonly sentBytes: number
+  /** Of these, octets of heads. */
+  readonly headBytes: number
   /** The head was announced and nothing of it has been sent. */
   readonly headPending: boolean
   /** What the body ends by if it is cut off now: an end that cannot be told from a good one needs a reset. */

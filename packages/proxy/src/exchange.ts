@@ -26,17 +26,20 @@ import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prexy/http/request-body'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
+import { settleTrace } from '@prexy/http/trace-context'
 import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
 import { announcedTrailers, changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
-import type { AnswerInit } from './answer.ts'
+import { type AnswerInit, answerParts } from './answer.ts'
 import { type ResourceVersion, resourceVersion } from './applicability-memory.ts'
 import { httpsLocation, isMisdirected } from './entrance.ts'
 import type { ExchangeClient, OutputFraming } from './exchange-client.ts'
 import { applyHeaderRules } from './header-rules.ts'
 import { mountedTarget, mountResponse } from './mount.ts'
 import { errorPage } from './own-pages.ts'
+import { newTraceparent } from './new-traceparent.ts'
 import type { Phase } from './phases.ts'
+import type { SeenRequest } from './proxy-config.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat, wantsTrailers } from './request-edits.ts'
 import { RequestBody } from './request-body.ts'
@@ -91,6 +94,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #requestEdits: readonly string[] = []
   #responseEdits: readonly string[] = []
   #requestId: string | undefined = undefined
+  #traceparent: string | undefined = undefined
   #requestHead: Uint8Array | undefined = undefined
   /** A body that is changed on its way up. */
   #requestBody: RequestBody | undefined = undefined
@@ -128,6 +132,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #done = false
   #detail: string | undefined = undefined
   #answeredBytes = 0
+  #answeredBodyBytes = 0
   #askedAt: number | undefined = undefined
   #connectedAt: number | undefined = undefined
   #respondedAt: number | undefined = undefined
@@ -271,6 +276,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       const own = `${runtime.life.requestIdPrefix}-${this.id}`
       this.#requestId = setRequestId(forwarded.fields, runtime.requestIdField, peer.trusted, own)
     }
+    this.#traceparent = settleTrace(forwarded.fields, runtime.trace, peer.trusted, newTraceparent)
     editRequestFields(forwarded.fields, request, {
       host: this.#hostSent,
       pseudonym: runtime.life.pseudonym,
@@ -881,6 +887,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       close: !this.#keepAlive,
       head: this.request.method === 'HEAD',
     })
+    if (this.#runtime.onExchange !== undefined && this.request.method !== 'HEAD') {
+      const parts = { ...answer, exchangeId: this.id, date: '', close: false, head: false }
+      this.#answeredBodyBytes = answerParts(parts).body.length
+    }
     this.#phase('answered')
     this.#endWhenTaken(outcome)
   }
@@ -951,9 +961,19 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         recording?.webSocket({ fromClient: webSocket.client.counts, fromUpstream: webSocket.upstream.counts })
       }
       recording?.end(event)
-      onExchange?.(event)
+      onExchange?.(event, this.#seen())
     } catch (error) {
       this.#reportFault(error)
+    }
+  }
+
+  #seen(): SeenRequest {
+    const { output, peer } = this.#client
+    const ofResponse = output.sentBytes - output.headBytes + this.#tunnelOutBytes
+    return {
+      head: this.request,
+      clientAddress: clientAddress(this.request.fields, peer, this.#runtime.trustedRanges),
+      bodyBytes: ofResponse + this.#answeredBodyBytes,
     }
   }
 
@@ -985,6 +1005,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       upstream: this.#upstreamName,
       ...(this.#attempts === 0 ? {} : { upstreamAddress: this.#upstreamAddress, upstreamAttempts: this.#attempts }),
       requestId: this.#requestId,
+      ...(this.#traceparent === undefined ? {} : { traceparent: this.#traceparent }),
       clientInBytes: this.clientInBytes,
       clientOutBytes: this.#client.output.sentBytes + this.#answeredBytes + this.#tunnelOutBytes,
       upstreamOutBytes: this.#upstreamOutBytes,

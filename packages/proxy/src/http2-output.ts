@@ -43,6 +43,7 @@ export class Http2Output implements ResponseSink {
   /** Set while the body's length is not known but may be soon: `finish` then may still tell it. */
   #undecided = false
   sentBytes = 0
+  headBytes = 0
 
   constructor(stream: Http2Stream, stage: Http2Stage, mayTrail: boolean) {
     this.#stream = stream
@@ -60,6 +61,7 @@ export class Http2Output implements ResponseSink {
 
   reset(): void {
     this.sentBytes = 0
+    this.headBytes = 0
     this.#headPending = false
   }
 
@@ -83,7 +85,7 @@ export class Http2Output implements ResponseSink {
   }
 
   interim(status: number, fields: FieldList): void {
-    this.sentBytes += fieldBytes(fields)
+    this.#countHead(fields)
     this.#stream.interim(status, fields)
   }
 
@@ -157,7 +159,7 @@ export class Http2Output implements ResponseSink {
     const framing = this.#framing
     const fields = this.#fields
     if (framing.kind === 'length') fields.push('Content-Length', String(framing.bytes))
-    this.sentBytes += fieldBytes(fields)
+    this.#countHead(fields)
     const trails = ahead === 'more' && this.#mayTrail && framing.kind === 'chunked'
     const follows = framing.kind === 'none' || ahead === 'nothing' ? 'nothing' : trails ? 'trailers' : 'body'
     this.#stream.respond(this.#status > MAX_STATUS ? UNKNOWN_FAILURE : this.#status, fields, follows)
@@ -175,6 +177,12 @@ export class Http2Output implements ResponseSink {
     const octets = this.#framing.kind === 'none' ? undefined : Buffer.from(stage.octets.subarray(0, stage.end))
     stage.end = 0
     return octets
+  }
+
+  #countHead(fields: FieldList): void {
+    const bytes = fieldBytes(fields)
+    this.headBytes += bytes
+    this.sentBytes += bytes
   }
 
   #send(octets: Uint8Array): boolean {

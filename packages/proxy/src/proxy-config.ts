@@ -4,6 +4,8 @@ import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamEvent } from '@prexy/events/upstream'
 import type { FieldConditions } from '@prexy/http/conditions'
 import type { ForwardedForm } from '@prexy/http/forwarded'
+import type { RequestHead } from '@prexy/http/message'
+import type { TracePolicy } from '@prexy/http/trace-context'
 import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
 import type { Resolve } from '@prexy/net/address-cache'
@@ -42,8 +44,10 @@ export interface ProxyConfig {
   readonly forwarded?: ForwardedForm
   /** Field of the request identifier that upstreams get, or `off`. Default {@link DEFAULT_REQUEST_ID_FIELD}. */
   readonly requestId?: string
-  /** Called once per exchange, when it is over. */
-  readonly onExchange?: (event: ExchangeEvent) => void
+  /** What becomes of `traceparent`. Default `pass`. */
+  readonly trace?: TracePolicy
+  /** Called once per exchange, when it is over; `seen` is what events do not keep. */
+  readonly onExchange?: (event: ExchangeEvent, seen: SeenRequest) => void
   /** Is offered every exchange when it begins. Absent: nothing is kept of exchanges beyond their events. */
   readonly recorder?: ExchangeRecorder
   /** Called at each step of an exchange; see {@link Phase}. */
@@ -58,6 +62,16 @@ export interface ProxyConfig {
   readonly onError?: (error: Error) => void
   /** The clock of all timeouts. Absent: one of its own, with ticks of 250 ms. */
   readonly wheel?: TimerWheel
+}
+
+/** What is known of a request beside its event; valid during the call. */
+export interface SeenRequest {
+  /** Absent if the head could not be read. */
+  readonly head?: RequestHead
+  /** Who asked, also behind trusted proxies; absent where it is not known. */
+  readonly clientAddress?: string | undefined
+  /** Of the response, with the framing of chunks; of a tunnel, what was sent behind the head. */
+  readonly bodyBytes: number
 }
 
 export interface ListenAddress {

@@ -44,7 +44,7 @@ export function reportRefusal(runtime: ProxyRuntime, error: ProxyError, refused:
     treatment: undefined,
   }
   try {
-    runtime.onExchange?.(event)
+    runtime.onExchange?.(event, { bodyBytes: 0 })
     runtime.recorder?.refused(event)
   } catch (cause) {
     runtime.onError(cause instanceof Error ? cause : new Error(String(cause)))

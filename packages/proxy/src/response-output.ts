@@ -67,6 +67,7 @@ export class ResponseOutput implements ResponseSink {
   #keepsAlive = false
   /** Octets given to the connection for this response, head and framing included. */
   sentBytes = 0
+  headBytes = 0
 
   constructor(connection: Connection, stage: Stage) {
     this.#connection = connection
@@ -85,6 +86,7 @@ export class ResponseOutput implements ResponseSink {
   /** Before the first octet of an exchange. */
   reset(): void {
     this.sentBytes = 0
+    this.headBytes = 0
     this.#headPending = false
     this.#held = undefined
   }
@@ -125,7 +127,9 @@ export class ResponseOutput implements ResponseSink {
 
   /** Sends a 1xx response ahead of the head. */
   interim(status: number, fields: FieldList): void {
-    this.#send(encodeResponseHead(status, fields))
+    const head = encodeResponseHead(status, fields)
+    this.headBytes += head.length
+    this.#send(head)
   }
 
   /**
@@ -284,6 +288,7 @@ export class ResponseOutput implements ResponseSink {
     if (this.#headPending) {
       this.#headPending = false
       const head = encodeResponseHead(this.#status, this.#framed())
+      this.headBytes += head.length
       // Alone it goes as it is: while the connection is corked the stage would be given away for it.
       if (end > start && head.length <= start) {
         start -= head.length

@@ -1,8 +1,8 @@
-import type { ExchangeEvent } from '@prexy/events/exchange'
 import type { ExchangeRecorder } from '@prexy/events/recorder'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { ForwardedForm } from '@prexy/http/forwarded'
 import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
+import type { TracePolicy } from '@prexy/http/trace-context'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { TimerWheel } from '@prexy/net/timer-wheel'
 import { HttpDate } from './answer.ts'
@@ -67,7 +67,8 @@ export interface ProxyRuntime {
   readonly forwarded: ForwardedForm
   /** Undefined: upstreams get no request identifier. */
   readonly requestIdField: string | undefined
-  readonly onExchange: ((event: ExchangeEvent) => void) | undefined
+  readonly trace: TracePolicy
+  readonly onExchange: ProxyConfig['onExchange'] | undefined
   readonly recorder: ExchangeRecorder | undefined
   readonly onPhase: ((exchangeId: number, phase: Phase) => void) | undefined
   readonly onRefused: ((event: RefusalEvent) => void) | undefined
@@ -144,6 +145,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     trustedRanges: (config.trustedProxies ?? []).map(trustedRange),
     forwarded: config.forwarded ?? DEFAULT_FORWARDED,
     requestIdField: config.requestId === 'off' ? undefined : (config.requestId ?? DEFAULT_REQUEST_ID_FIELD),
+    trace: config.trace ?? 'pass',
     onExchange: config.onExchange,
     recorder: config.recorder,
     onPhase: config.onPhase,

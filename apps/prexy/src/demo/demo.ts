@@ -4,6 +4,7 @@ import { loadConfig, textAsFile } from '@prexy/config/load'
 import { formatProblem } from '@prexy/config/problem'
 import type { RunningProxy } from '@prexy/proxy/start-proxy'
 import { createAccessLog } from '../access-log.ts'
+import { LogFiles } from '../log-file.ts'
 import { EXIT_ERROR, EXIT_OK } from '../exit-codes.ts'
 import { compileLists } from '../config-compile.ts'
 import { startServer } from '../serve.ts'
@@ -54,7 +55,12 @@ async function start(origin: DemoOrigin, port: number, quiet: boolean): Promise<
   const { compiled, problems: ofRules } = compileLists(loaded, Infinity)
   const problems = [...loaded.problems, ...ofRules]
   if (loaded.value === undefined || problems.length > 0) throw new Error(problems.map(formatProblem).join('\n'))
-  return await startServer(loaded.value, compiled, Date.now(), createAccessLog(quiet ? 'off' : 'text'))
+  return await startServer(
+    loaded.value,
+    compiled,
+    Date.now(),
+    createAccessLog({ log: quiet ? 'off' : 'text' }, new LogFiles(() => {})),
+  )
 }
 
 function introduction(style: Styles, originPort: number, port: number): string {
