@@ -97,6 +97,7 @@ interface Counts {
 
 function watchAutomaton({ automaton }: Tokenizer, counts: Counts): void {
   const step = automaton.step.bind(automaton)
+  /** More than 0 while the automaton takes steps for itself, to find out what can follow. */
   let depth = 0
   automaton.step = (state, symbol, decisions) => {
     depth++
@@ -113,6 +114,13 @@ function watchAutomaton({ automaton }: Tokenizer, counts: Counts): void {
       counts.longestRecord = Math.max(counts.longestRecord, result.ops.length)
     }
     return result
+  }
+  const textGroupOf = automaton.textGroupOf.bind(automaton)
+  automaton.textGroupOf = (state) => {
+    depth++
+    const group = textGroupOf(state)
+    depth--
+    return group
   }
 }
 
