@@ -46,8 +46,11 @@ async function serve(more: string): Promise<{ child: ChildProcessWithoutNullStre
   return { child, url, path }
 }
 
-async function ask(url: string, agent: Agent | undefined, headers: Record<string, string> = {}): Promise<string> {
-  const [response]: IncomingMessage[] = await once(get(url, { agent, headers }), 'response')
+async function ask(url: string, agent?: Agent, headers: Record<string, string> = {}): Promise<string> {
+  const [response]: IncomingMessage[] = await once(
+    get(url, agent === undefined ? { headers } : { agent, headers }),
+    'response',
+  )
   let text = ''
   for await (const chunk of response) text += String(chunk)
   return text
