@@ -1,6 +1,6 @@
 /** One line per exchange, for people or for programs, and what is to be known of upstreams and connections. */
 import type { Config } from '@prexy/config/config'
-import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { ExchangeEvent, ShadowTreatment } from '@prexy/events/exchange'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
 import type { SeenRequest } from '@prexy/proxy/proxy-config'
@@ -130,6 +130,9 @@ function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>>
     hits: treatment?.kind === 'rewritten' ? treatment.stats.hits : undefined,
     notes: treatment?.kind === 'rewritten' ? treatment.notes : undefined,
     overflows: treatment?.kind === 'rewritten' ? treatment.stats.overflows : undefined,
+    shadow: event.shadow?.kind,
+    shadowReason: shadowReason(event.shadow),
+    shadowHits: event.shadow?.kind === 'rewritten' ? event.shadow.stats.hits : undefined,
     requestFields: event.fieldEdits?.request,
     responseFields: event.fieldEdits?.response,
     requestBody: event.requestTreatment,
@@ -194,11 +197,22 @@ function describeTreatment(event: ExchangeEvent): string {
   }
   const { treatment } = event
   if (treatment === undefined) return 'no response'
+  if (event.shadow !== undefined) return describeShadow(event.shadow)
   if (treatment.kind === 'passed') return `unchanged: ${treatment.reason}`
   if (treatment.kind === 'head-only') return `no body: ${treatment.reason}`
   const replaced = treatment.stats.hits.reduce((sum, hits) => sum + hits, 0)
   const overflows = treatment.stats.overflows > 0 ? `, ${treatment.stats.overflows} overflows` : ''
   return `${replaced} replaced${overflows}`
+}
+
+function describeShadow(shadow: ShadowTreatment): string {
+  if (shadow.kind !== 'rewritten') return `shadow: ${printable(shadowReason(shadow) ?? '')}`
+  return `shadow: ${shadow.stats.hits.reduce((sum, hits) => sum + hits, 0)} would be replaced`
+}
+
+function shadowReason(shadow: ShadowTreatment | undefined): string | undefined {
+  if (shadow === undefined || shadow.kind === 'rewritten') return undefined
+  return shadow.kind === 'failed' ? shadow.detail : shadow.reason
 }
 
 /** The query stays out of the log: it may hold secrets. */

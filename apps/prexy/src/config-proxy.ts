@@ -15,6 +15,7 @@ import { Maintenance } from '@prexy/proxy/own-pages'
 import { PasswordCheck } from '@prexy/proxy/password-check'
 import { DEFAULT_LIMITS, type ProxyConfig, type RouteConfig as ProxyRoute } from '@prexy/proxy/proxy-config'
 import { RateLimiter } from '@prexy/proxy/rate-limiter'
+import type { Rollout } from '@prexy/proxy/rollout'
 import type { RouteAnswer } from '@prexy/proxy/route-answer'
 import type { CompiledLists } from './config-compile.ts'
 
@@ -51,6 +52,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     methods,
     requestHeaders: fields,
     action,
+    mode,
     requestBodies,
     requestQuery,
     preserveHost,
@@ -69,6 +71,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(rules === undefined || rules.rules.length === 0 ? {} : { rules }),
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
+    ...(mode === undefined ? {} : { rollout: rolloutOf(mode) }),
     ...(requestBodies === undefined ? {} : { requestBodies }),
     ...(requestQuery === undefined ? {} : { requestQuery }),
     ...(preserveHost === undefined ? {} : { preserveHost }),
@@ -77,6 +80,10 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(integrity === undefined ? {} : { integrity }),
     ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),
   }
+}
+
+function rolloutOf(mode: NonNullable<RouteConfig['mode']>): Rollout {
+  return typeof mode === 'string' ? { kind: mode } : { kind: 'percent', percent: mode.percent, cookie: mode.cookie }
 }
 
 function answerOf(

@@ -41,6 +41,9 @@ export interface RouteMetrics {
   readonly rewriteInBytes: number
   readonly rewriteOutBytes: number
   readonly overflows: number
+  /** Of bodies that were passed on as they are: copies by what became of them, and replacements in those. */
+  readonly shadows: Readonly<Record<string, number>>
+  readonly shadowHits: number
 }
 
 export interface MetricsSnapshot {
@@ -62,6 +65,8 @@ interface RouteCounts {
   rewriteInBytes: number
   rewriteOutBytes: number
   overflows: number
+  readonly shadows: Map<string, number>
+  shadowHits: number
 }
 
 interface MutableHistogram {
@@ -94,6 +99,11 @@ export class ProxyMetrics {
     counts.clientOutBytes += event.clientOutBytes
     add(counts.duration, event.timings.endUs)
     if (event.timings.responseHeadUs !== undefined) add(counts.upstreamDuration, event.timings.responseHeadUs)
+    if (event.shadow !== undefined) {
+      const { shadow } = event
+      increment(counts.shadows, shadow.kind === 'failed' ? 'failed' : bodyLabel(shadow), 1)
+      if (shadow.kind === 'rewritten') counts.shadowHits += shadow.stats.hits.reduce((sum, hits) => sum + hits, 0)
+    }
     const { treatment } = event
     if (treatment === undefined) return
     increment(counts.bodies, bodyLabel(treatment), 1)
@@ -136,6 +146,8 @@ export class ProxyMetrics {
       rewriteInBytes: 0,
       rewriteOutBytes: 0,
       overflows: 0,
+      shadows: new Map(),
+      shadowHits: 0,
     }
     this.#routes.set(name, counts)
     return counts
@@ -151,6 +163,7 @@ export class ProxyMetrics {
             ...counts,
             requests: Object.fromEntries(counts.requests),
             bodies: Object.fromEntries(counts.bodies),
+            shadows: Object.fromEntries(counts.shadows),
             duration: { ...counts.duration, counts: [...counts.duration.counts] },
             upstreamDuration: { ...counts.upstreamDuration, counts: [...counts.upstreamDuration.counts] },
           },
@@ -192,6 +205,8 @@ function mergeRoutes(routes: readonly RouteMetrics[]): RouteMetrics {
     rewriteInBytes: sum(({ rewriteInBytes }) => rewriteInBytes),
     rewriteOutBytes: sum(({ rewriteOutBytes }) => rewriteOutBytes),
     overflows: sum(({ overflows }) => overflows),
+    shadows: mergeCounts(routes.map(({ shadows }) => shadows)),
+    shadowHits: sum(({ shadowHits }) => shadowHits),
   }
 }
 

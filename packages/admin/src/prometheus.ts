@@ -39,6 +39,13 @@ export function prometheusText(snapshot: MetricsSnapshot, gauges: readonly Gauge
   counts('prexy_requests_total', 'code', 'Requests by class of the status that was sent.', ({ requests }) => requests)
   counts('prexy_bodies_total', 'treatment', 'Response bodies: rewritten, or why not.', ({ bodies }) => bodies)
 
+  counts(
+    'prexy_shadow_bodies_total',
+    'treatment',
+    'Copies of bodies under mode: shadow: rewritten, or why not.',
+    ({ shadows }) => shadows,
+  )
+
   const sum = (name: string, help: string, of: (route: RouteMetrics) => number): void => {
     family(name, 'counter', help)
     for (const [route, own] of routes) sample(name, { route }, of(own))
@@ -48,6 +55,8 @@ export function prometheusText(snapshot: MetricsSnapshot, gauges: readonly Gauge
   sum('prexy_rewrite_in_bytes_total', 'Octets of bodies into the rules.', ({ rewriteInBytes }) => rewriteInBytes)
   sum('prexy_rewrite_out_bytes_total', 'Octets of bodies out of the rules.', ({ rewriteOutBytes }) => rewriteOutBytes)
   sum('prexy_rewrite_overflows_total', 'How often maxHeldBytes was met.', ({ overflows }) => overflows)
+
+  sum('prexy_shadow_hits_total', 'Replacements in copies under mode: shadow.', ({ shadowHits }) => shadowHits)
 
   family('prexy_rule_hits_total', 'counter', 'Replacements by place of the rule in its list, from 1.')
   for (const [route, hits] of Object.entries(snapshot.ruleHits)) {

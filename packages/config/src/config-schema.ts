@@ -47,6 +47,9 @@ export interface RewriteOptions {
   readonly compat?: 'nginx'
 }
 
+/** For which requests the rules are. */
+export type RawMode = 'off' | 'shadow' | 'on' | { readonly percent: number; readonly cookie?: string }
+
 /** What may be said for everything, for a site and for a route. */
 export interface RawServing {
   readonly inherit?: 'replace' | 'add'
@@ -55,6 +58,7 @@ export interface RawServing {
   readonly requestQuery?: boolean
   readonly rules?: readonly RawRuleEntry[]
   readonly rewrite?: RewriteOptions
+  readonly mode?: RawMode
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly serverTiming?: boolean
@@ -218,7 +222,32 @@ export const rewriteOptionsSchema: z.ZodType<RewriteOptions> = z
   })
   .describe('How rules are applied.')
 
+const modeSchema: z.ZodType<RawMode> = z.union([
+  z.enum(['off', 'shadow', 'on']),
+  z.strictObject({
+    percent: z
+      .number()
+      .min(0)
+      .max(100)
+      .describe('Of a hundred clients, for how many the rules are; two places behind the point count.'),
+    cookie: z
+      .string()
+      .regex(/^[A-Za-z0-9!#$%&'*+.^_`|~-]{1,100}$/, 'is no name of a cookie')
+      .exactOptional()
+      .describe(
+        'The cookie whose value tells clients apart; the rules are not for those that have none. Without it: the address ' +
+          'of the client, of IPv6 the /64.',
+      ),
+  }),
+])
+
 const servingFields = {
+  mode: modeSchema
+    .exactOptional()
+    .describe(
+      'For which requests the rules are: `on` for all; `off` for none; `shadow` for none, while they are tried on a copy ' +
+        'of which the log and metrics tell; or a mapping with `percent`. Without it: `on`. See docs/operating.md.',
+    ),
   inherit: z
     .enum(['replace', 'add'])
     .exactOptional()

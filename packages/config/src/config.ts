@@ -1,5 +1,5 @@
 /** What a configuration says, as plain data. */
-import type { RawConfig, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
+import type { RawConfig, RawMode, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
 import type { HeaderList } from './header-list.ts'
 import type { RawListenTls } from './listen-schema.ts'
 import type { RawRecord } from './record-schema.ts'
@@ -127,6 +127,8 @@ export interface RouteConfig {
   readonly ruleList: RuleList
   /** At most one of each side. */
   readonly headerLists: readonly HeaderList[]
+  /** Absent: `on`. */
+  readonly mode?: RawMode
   readonly requestBodies?: boolean
   readonly requestQuery?: boolean
   readonly preserveHost?: boolean

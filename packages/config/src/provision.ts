@@ -63,6 +63,7 @@ export function provision(assembly: Assembly, files: ConfigFiles, environment: E
 
 type Serving = Pick<
   RouteConfig,
+  | 'mode'
   | 'requestBodies'
   | 'requestQuery'
   | 'preserveHost'
@@ -530,6 +531,7 @@ function rateLimitOf(raw: RawRateLimit | 'off', name: string): RateLimitSettings
 }
 
 function servingOf({
+  mode,
   requestBodies,
   requestQuery,
   preserveHost,
@@ -541,6 +543,7 @@ function servingOf({
   mount,
 }: RawServing): Serving {
   return {
+    ...(mode === undefined ? {} : { mode }),
     ...(requestBodies === undefined ? {} : { requestBodies }),
     ...(requestQuery === undefined ? {} : { requestQuery }),
     ...(preserveHost === undefined ? {} : { preserveHost }),

@@ -36,6 +36,7 @@ const ACTIONS = ['upstream', 'redirect', 'respond'] as const
 
 /** Fields of levels that a level below takes over. */
 const INHERITED: readonly string[] = [
+  'mode',
   'requestBodies',
   'requestQuery',
   'preserveHost',

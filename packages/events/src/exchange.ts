@@ -49,6 +49,9 @@ export type BodyTreatment =
       readonly notes?: RewriteNotes
     }
 
+/** What the rules would have done to a body that was passed on as it is; `failed`: that is not known. */
+export type ShadowTreatment = BodyTreatment | { readonly kind: 'failed'; readonly detail: string }
+
 /** What else is worth knowing of a rewritten body; absent where there is nothing to say. */
 export interface RewriteNotes {
   /** The encoding of its text, by the name that browsers have for it. */
@@ -110,6 +113,8 @@ export interface ExchangeEvent {
   readonly detail: string | undefined
   /** What was done to the upstream's response body; undefined if no response of an upstream was passed on. */
   readonly treatment: BodyTreatment | undefined
+  /** Absent unless the rules were applied to a copy. */
+  readonly shadow?: ShadowTreatment | undefined
   /** Absent if no rule changed a header field. */
   readonly fieldEdits?: FieldEdits
   /** Absent if there was no body, or the route does not map them. */

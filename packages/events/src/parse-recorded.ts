@@ -62,7 +62,6 @@ function isApplication(map: Fields): map is Fields & ApplicationRecord {
     isOptional(map.message, isText) &&
     isOptional(map.durationMs, isTime) &&
     isOptional(map.requestId, isText) &&
-    isOptional(map.traceparent, isText) &&
     isOptional(map.data, (data) => isMap(data) && Object.values(data).every(isScalar))
   )
 }
@@ -74,7 +73,7 @@ function isExchange(map: Fields): map is Fields & ExchangeRecord {
     [map.exchangeId, map.connectionId, map.requestNumber].every(isWhole) &&
     [map.clientInBytes, map.clientOutBytes, map.upstreamOutBytes, map.upstreamInBytes].every(isWhole) &&
     [map.method, map.target, map.outcome].every(isText) &&
-    [map.client, map.host, map.route, map.upstream, map.requestId, map.detail].every((one) =>
+    [map.client, map.host, map.route, map.upstream, map.requestId, map.traceparent, map.detail].every((one) =>
       isOptional(one, isText),
     ) &&
     isOptional(map.scheme, (scheme) => isOneOf(scheme, ['http', 'https'])) &&
@@ -83,6 +82,7 @@ function isExchange(map: Fields): map is Fields & ExchangeRecord {
     isTime(map.timings.endUs) &&
     Object.values(map.timings).every((one) => isOptional(one, isTime)) &&
     isOptional(map.treatment, isTreatment) &&
+    isOptional(map.shadow, isShadow) &&
     isOptional(map.fieldEdits, (edits) => isMap(edits) && isTexts(edits.request) && isTexts(edits.response)) &&
     isOptional(map.requestTreatment, isRequestTreatment) &&
     isOptional(map.request, (one) => isMap(one) && isWhole(one.minorVersion) && hasFieldLists(one)) &&
@@ -105,6 +105,10 @@ function isTreatment(value: unknown): boolean {
     [stats.overflows, stats.peakHeldBytes, stats.inBytes, stats.outBytes].every(isWhole) &&
     isOptional(notes, (one) => isMap(one) && Object.values(one).every(isScalar))
   )
+}
+
+function isShadow(value: unknown): boolean {
+  return isTreatment(value) || (isMap(value) && value.kind === 'failed' && isText(value.detail))
 }
 
 function isRequestTreatment(value: unknown): boolean {

@@ -8,6 +8,7 @@ import {
   EXCHANGE_EVENT_VERSION,
   type ExchangeEvent,
   type ExchangeOutcome,
+  type ShadowTreatment,
 } from '@prexy/events/exchange'
 import type { ExchangeRecording } from '@prexy/events/recorder'
 import { rulesForRequest } from '@prexy/http/conditions'
@@ -46,11 +47,13 @@ import { RequestBody } from './request-body.ts'
 import { requestVariables } from './request-variables.ts'
 import { dropLinkIntegrity, hasHashedPolicy, isPage, rewrittenUrls } from './integrity.ts'
 import { RewriteBody, type RewriteBodyHost, type RewriteBodyInit } from './rewrite-body.ts'
+import { chooseMode } from './rollout.ts'
 import type { Route } from './route.ts'
 import { answerFor } from './route-answer.ts'
 import type { RouteEntry } from './route-table.ts'
 import type { ProxyRuntime } from './runtime.ts'
 import { headTiming } from './server-timing.ts'
+import { ShadowBody } from './shadow-body.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
 import { WebSocketCounter } from './websocket-counter.ts'
@@ -81,6 +84,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   readonly #headAt: number
   #entry: RouteEntry | undefined = undefined
   #route: Route | undefined = undefined
+  /** The route whose rules are applied to a copy of the body. */
+  #shadowed: Route | undefined = undefined
+  #shadow: ShadowTreatment | ShadowBody | undefined = undefined
   /** Undefined unless somebody records this exchange. */
   #recording: ExchangeRecording | undefined = undefined
   #recordsResponse = false
@@ -237,7 +243,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     let route: Route
     try {
-      route = entry.route()
+      route = this.#routeOf(entry)
     } catch (error) {
       if (!(error instanceof ProxyError)) throw error
       return this.#answer(error)
@@ -290,6 +296,16 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#upstreamName = pool.name
     this.#chunksUp = request.body.kind === 'chunked'
     if (!this.#mapsBody(route, forwarded.fields)) this.#send(route, forwarded.fields)
+  }
+
+  #routeOf(entry: RouteEntry): Route {
+    const { rollout } = entry
+    if (rollout === undefined) return entry.route()
+    const { fields } = this.request
+    const mode = chooseMode(rollout, fields, clientAddress(fields, this.#client.peer, this.#runtime.trustedRanges))
+    if (mode === 'on') return entry.route()
+    this.#shadowed = mode === 'shadow' ? entry.route() : undefined
+    return entry.routeWithoutRules()
   }
 
   #redirect(port: number): void {
@@ -603,6 +619,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (decision.action === 'rewrite') this.#beginRewrite(route, decision, head)
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
+    if (this.#shadowed !== undefined) this.#shadow = this.#shadowOf(this.#shadowed, head)
     if (head.status === 205 && !isEmpty(head)) this.#endAtHead()
   }
 
@@ -689,6 +706,31 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     })
   }
 
+  /** What the rules would do: known at once where they would do nothing. */
+  #shadowOf(route: Route, head: ResponseHead): ShadowTreatment | ShadowBody {
+    const { rules } = route
+    const decision = decide(this.request, head, route.gate)
+    if (decision.action === 'pass' || rules === undefined) {
+      return { kind: 'passed', reason: decision.action === 'pass' ? decision.reason : 'no-rules' }
+    }
+    if (decision.action === 'edit-head') return { kind: 'head-only', reason: decision.reason }
+    return new ShadowBody({
+      rules,
+      decision,
+      variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
+      mediaType: joinedValue(head.fields, 'content-type'),
+      contentType: singleValue(head.fields, 'content-type'),
+      ...NO_HASHES,
+      rulesLeftOut: 0,
+      maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
+      onError: this.#runtime.onError,
+      sendsTrailers: false,
+      serverTiming: false,
+      isTimed: false,
+      recording: undefined,
+    })
+  }
+
   /** What is to be done about hashes that a page holds. */
   #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
     // Where nobody is told, nothing is looked for.
@@ -714,6 +756,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#upstreamInBytes += data.length
     if (this.#body !== undefined) return this.#body.onUpstreamData(data)
     if (this.#recordsResponse) this.#recording?.responseData(data)
+    if (this.#shadow instanceof ShadowBody) this.#shadow.data(data)
     this.#client.output.writeKept(data)
     return true
   }
@@ -726,12 +769,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       this.#body.onUpstreamEnd(trailers)
       return
     }
+    if (this.#shadow instanceof ShadowBody) this.#shadow.end()
     const send = trailers.length > 0 && this.#wantsTrailers
     this.#client.output.finish(send ? endToEndTrailers(trailers) : [])
     this.#responseDone()
   }
 
   onUpstreamChunkEnd(): boolean {
+    if (this.#shadow instanceof ShadowBody) this.#shadow.chunkEnd()
     if (this.#done) return this.#client.unsentBytes > 0
     if (this.#body !== undefined) {
       const kept = this.#body.onUpstreamChunkEnd()
@@ -955,6 +1000,16 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const recording = this.#recording
     if (onExchange === undefined && recording === undefined) return
     const event = this.#event(outcome)
+    const shadow = this.#shadow
+    if (!(shadow instanceof ShadowBody)) return this.#tell(shadow === undefined ? event : { ...event, shadow })
+    if (outcome === 'completed') return shadow.whenDone((result) => this.#tell({ ...event, shadow: result }))
+    shadow.close()
+    this.#tell(event)
+  }
+
+  #tell(event: ExchangeEvent): void {
+    const { onExchange } = this.#runtime
+    const recording = this.#recording
     try {
       const webSocket = this.#webSocket
       if (webSocket !== undefined) {

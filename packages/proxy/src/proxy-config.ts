@@ -19,6 +19,7 @@ import type { HeaderRules } from './header-rules.ts'
 import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { Phase } from './phases.ts'
+import type { Rollout } from './rollout.ts'
 import type { RouteAnswer } from './route-answer.ts'
 import type { BalancePolicy } from './upstream-balance.ts'
 import type { EjectionLimits } from './upstream-ejection.ts'
@@ -135,6 +136,8 @@ export interface RouteConfig {
   readonly responseHeaders?: HeaderRules
   /** True tells every client in Server-Timing how long the proxy and the upstream took. Default false. */
   readonly serverTiming?: boolean
+  /** For which requests `rules` are. Absent: for all. */
+  readonly rollout?: Rollout
   /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
   readonly ignoreNoTransform?: boolean
   /** Default `remove`. */

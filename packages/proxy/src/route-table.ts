@@ -17,7 +17,8 @@ import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { RouteConfig, SiteConfig } from './proxy-config.ts'
 import { ProxyError } from './proxy-error.ts'
-import { makeRoute, type Route } from './route.ts'
+import type { Rollout } from './rollout.ts'
+import { makeRoute, type Route, type RouteParts } from './route.ts'
 import type { RouteAnswer } from './route-answer.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
@@ -103,6 +104,8 @@ export class RouteEntry {
   readonly errorPages: ErrorPages | undefined
   readonly robots: string | undefined
   readonly mount: Mount | undefined
+  /** Which of its requests the rules are for; undefined: all. */
+  readonly rollout: Rollout | undefined
   readonly #config: RouteConfig
   readonly #group: GroupParts
   readonly #hosts: readonly string[] | undefined
@@ -110,6 +113,7 @@ export class RouteEntry {
   #conditions: ConditionSet | undefined = undefined
   readonly #takesAll: boolean
   #route: Route | undefined = undefined
+  #unruled: Route | undefined = undefined
   #used: UsedSet | undefined = undefined
   /** Why the rules cannot be compiled. */
   #fault: ProxyError | undefined = undefined
@@ -122,6 +126,7 @@ export class RouteEntry {
     this.errorPages = config.errorPages
     this.robots = config.robots
     this.mount = config.mount
+    this.rollout = config.rollout
     this.#config = config
     this.#group = group
     this.#hosts = byHost && config.hosts !== undefined ? hostPatterns(config.hosts) : undefined
@@ -143,6 +148,13 @@ export class RouteEntry {
     return this.#route ?? this.#prepare()
   }
 
+  /** The same, as it would be if it had no rules. */
+  routeWithoutRules(): Route {
+    const { rules: _rules, ...config } = this.#config
+    this.#unruled ??= makeRoute(config, { ...this.#parts(), rules: undefined, rulesBeside: [] })
+    return this.#unruled
+  }
+
   prepareNow(): void {
     const { rules } = this.#config
     if (this.answer === undefined && (rules === undefined || !isDeferred(rules))) this.#prepare()
@@ -150,13 +162,18 @@ export class RouteEntry {
 
   #prepare(): Route {
     if (this.#fault !== undefined) throw this.#fault
-    const { routes, fields, maxRememberedResources, poolOf } = this.#group
-    const beside = routes.filter((other) => other !== this.#config)
+    const beside = this.#group.routes.filter((other) => other !== this.#config)
     const rulesBeside = beside.flatMap(({ rules }): (readonly Rule[])[] => (rules === undefined ? [] : [rules.rules]))
-    const pool = poolOf(this.#config)
-    const rules = this.#rules()
-    this.#route = makeRoute(this.#config, { pool, rules, rulesBeside, fieldsBeside: fields, maxRememberedResources })
+    const parts = this.#parts()
+    this.#route = makeRoute(this.#config, { ...parts, rules: this.#rules(), rulesBeside })
     return this.#route
+  }
+
+  #parts(): Pick<RouteParts, 'pool' | 'fieldsBeside' | 'maxRememberedResources'> {
+    const { fields, maxRememberedResources, poolOf } = this.#group
+    const isByCookie = this.rollout?.kind === 'percent' && this.rollout.cookie !== undefined
+    const fieldsBeside = isByCookie ? [...fields, 'cookie'] : fields
+    return { pool: poolOf(this.#config), fieldsBeside, maxRememberedResources }
   }
 
   #rules(): RuleSet | undefined {

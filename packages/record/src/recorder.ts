@@ -178,6 +178,7 @@ export class Recorder implements ExchangeRecorder {
       outcome: event.outcome,
       detail: redactor === undefined || detail === undefined ? detail : redactor.text(detail),
       treatment: event.treatment,
+      shadow: event.shadow,
       fieldEdits: event.fieldEdits,
       requestTreatment: event.requestTreatment,
       request: request === undefined ? undefined : this.#redactedHead(request),
