@@ -188,6 +188,30 @@ export interface WorkersDefinition extends BaseDefinition {
   readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
 }
 
+/** `must` and `aim`: how many times the 99th percentile of `against`, in the best runtime. */
+export interface BesideGoal {
+  readonly subject: 'prexy' | 'nginx-sub-filter'
+  readonly against: 'prexy' | 'nginx-sub-filter'
+  readonly must: number
+  readonly aim: number
+}
+
+/** Small requests beside large bodies. */
+export interface BesideDefinition extends BaseDefinition {
+  readonly model: 'beside'
+  readonly rules: BenchRules
+  readonly page: ProxyPage
+  /** Sizes of the bodies, in bytes. */
+  readonly small: number
+  readonly large: number
+  /** Clients that pull large bodies, one after the other. */
+  readonly pullers: number
+  /** Connections for small requests. */
+  readonly connections: number
+  readonly requestsPerSecond: number
+  readonly goals: readonly BesideGoal[]
+}
+
 /** A proxy in front of very many sites. */
 export interface SitesDefinition extends BaseDefinition {
   readonly model: 'sites'
@@ -231,6 +255,7 @@ export type Definition =
   | SigmaDefinition
   | EvtxDefinition
   | SitesDefinition
+  | BesideDefinition
   | HuntDefinition
   | WorkersDefinition
 
@@ -268,13 +293,15 @@ export type EvtxReaderName = (typeof EVTX_READERS)[number]
 /**
  * `relay` and `relay-native` only pass octets on: the floor of a runtime, by node:net and by Bun's own API.
  * `nginx-gunzip-sub-filter` decompresses in one server, replaces and compresses in another of the same process, because
- * its filter does not decompress for a client that takes gzip.
+ * its filter does not decompress for a client that takes gzip. `prexy-record` records every exchange to a disk, without
+ * bodies, secrets taken out.
  */
 export const PROXIES = [
   'nginx-pass',
   'nginx-sub-filter',
   'nginx-gunzip-sub-filter',
   'prexy',
+  'prexy-record',
   'relay',
   'relay-native',
 ] as const
@@ -295,6 +322,7 @@ const MODEL_FIELDS = {
   sigma: ['events', 'eventCount', 'subjects', 'goals'],
   evtx: ['events', 'readers', 'goals'],
   sites: ['sites', 'rulesPerSite', 'asked', 'goals'],
+  beside: ['page', 'rules', 'small', 'large', 'pullers', 'connections', 'requestsPerSecond', 'goals'],
   hunt: ['subjects', 'goals'],
   workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
@@ -368,6 +396,7 @@ export function parseDefinition(text: string): Definition {
     case 'corpus':
     case 'compile':
     case 'sites':
+    case 'beside':
     case 'workers':
     case 'hunt':
   }

@@ -192,7 +192,7 @@ async function requireRight(definition: SetupDefinition, port: number, bytes: nu
   const answer = await ask(port, path, compressed, transportOf(definition) !== 'http')
   const body = compressed ? gunzipSync(answer.body) : answer.body
   let expected = Buffer.from(pageFor(definition.page, definition.rules, bytes)).toString('latin1')
-  const replaces = name === 'prexy' || name === 'nginx-sub-filter' || name === 'nginx-gunzip-sub-filter'
+  const replaces = name.startsWith('prexy') || name === 'nginx-sub-filter' || name === 'nginx-gunzip-sub-filter'
   if (replaces && isText(definition)) {
     for (const rule of rulesOf(definition.rules)) expected = expected.replaceAll(literal(rule), rule.with)
   }
@@ -224,7 +224,7 @@ function ask(
   })
 }
 
-function literal(rule: BenchRule): string {
+export function literal(rule: BenchRule): string {
   if ('text' in rule) return rule.text
   throw new Error('the rules of a proxy definition are literals, because sub_filter knows no others')
 }
@@ -279,7 +279,7 @@ function nginxArgs({ definition, folder, originPort }: Setup, port: number, name
   return ['-p', folder, '-c', `${name}.conf`, '-e', 'stderr']
 }
 
-function nginxConfig(name: string, servers: string): string {
+export function nginxConfig(name: string, servers: string): string {
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${name}-${kind};`)
   return `
 daemon off;
@@ -303,7 +303,8 @@ http {
 }
 
 function scriptArgs(root: string, { definition, originPort, folder }: Setup, port: number, name: ProxyName): string[] {
-  if (name !== 'prexy') return [RELAY, String(originPort), String(port), ...(name === 'relay-native' ? ['native'] : [])]
+  if (!name.startsWith('prexy'))
+    return [RELAY, String(originPort), String(port), ...(name === 'relay-native' ? ['native'] : [])]
   const entry = join(root, 'apps/prexy/bin/prexy.mjs')
   if (transportOf(definition) !== 'http') {
     const certificates = [{ certFile: 'cert.pem', keyFile: 'key.pem' }]
@@ -314,11 +315,19 @@ function scriptArgs(root: string, { definition, originPort, folder }: Setup, por
     writeFileSync(file, JSON.stringify({ listen, upstream: `http://127.0.0.1:${originPort}`, rules, log: 'off' }))
     return [entry, 'serve', file]
   }
+  if (name === 'prexy-record') {
+    const rules = rulesOf(definition.rules).map((rule) => ({ text: literal(rule), with: rule.with }))
+    const record = { directory: join(folder, `recordings-${port}`), maxTotalBytes: 1_000_000_000 }
+    const file = join(folder, `record-${port}.yaml`)
+    const upstream = `http://127.0.0.1:${originPort}`
+    writeFileSync(file, JSON.stringify({ listen: `127.0.0.1:${port}`, upstream, rules, log: 'off', record }))
+    return [entry, 'serve', file]
+  }
   const rules = rulesOf(definition.rules).flatMap((rule) => ['--text', literal(rule), '--with', rule.with])
   return [entry, `http://127.0.0.1:${originPort}`, '--listen', `127.0.0.1:${port}`, '--log', 'off', ...rules]
 }
 
-function freePort(): Promise<number> {
+export function freePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer()
     server.once('error', reject)
@@ -331,7 +340,7 @@ function freePort(): Promise<number> {
   })
 }
 
-async function listening(port: number): Promise<void> {
+export async function listening(port: number): Promise<void> {
   for (const until = performance.now() + START_DEADLINE_MS; performance.now() < until; ) {
     if (await accepts(port)) return
     await new Promise((resolve) => setTimeout(resolve, 20))
