@@ -74,6 +74,10 @@ export class BodyRewriter implements Rewriter {
     return this.#inner === undefined ? this.#head.length : this.#inner.heldBytes
   }
 
+  get heldBytesAtMost(): number {
+    return this.#inner === undefined ? this.#head.length : this.#inner.heldBytesAtMost
+  }
+
   get hits(): Readonly<Uint32Array> {
     return this.#inner?.hits ?? new Uint32Array(this.#rules.rules.length)
   }
@@ -177,6 +181,7 @@ class Copier implements Rewriter {
   readonly #sink: ByteSink
   readonly hits: Readonly<Uint32Array>
   readonly heldBytes = 0
+  readonly heldBytesAtMost = 0
   readonly overflows = 0
   blocked = false
 

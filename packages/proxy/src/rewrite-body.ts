@@ -353,7 +353,7 @@ export class RewriteBody {
       const taken = this.#rewriter.write(chunk)
       this.#rewriteMs += this.#clock() - startedAt
       this.#watch?.look(chunk.subarray(0, taken))
-      this.#peakHeldBytes = Math.max(this.#peakHeldBytes, this.#rewriter.heldBytes)
+      this.#peakHeldBytes = Math.max(this.#peakHeldBytes, this.#rewriter.heldBytesAtMost)
       return taken
     } catch (error) {
       this.#failRewrite(error)

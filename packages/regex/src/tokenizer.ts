@@ -24,6 +24,7 @@ import {
   type State,
   type Settled,
   type Step,
+  TEXT_GROUP_UNKNOWN,
   type Undecided,
 } from './automaton.ts'
 import type { FixedGroup } from './fixed-groups.ts'
@@ -127,6 +128,8 @@ const SCRATCH = 31
 const NEW_EDGES = 32
 const CONTEXT_RESTING = 33
 const HELD = 34
+/** In words before the first cell of a row: its first text group. */
+const ROW_TEXT_GROUP = 3
 const SIM_PROGRAM = 35
 const SIM_OPERANDS = 36
 const SIM_STARTS = 37
@@ -491,7 +494,7 @@ export class Tokenizer {
   /** @internal Of a row, which knows it from then on. */
   textGroupOf(row: number): number {
     const group = this.automaton.textGroupOf(this.stateOf(row))
-    this.words[row / 4 - 3] = group
+    this.words[row / 4 - ROW_TEXT_GROUP] = group
     return group
   }
 
@@ -500,7 +503,7 @@ export class Tokenizer {
     this.words.fill(-1, at, at + this.automaton.classCount)
     this.words[at - 1] = state.groups.length
     this.words[at - 2] = state.firstRuleGroup
-    this.words[at - 3] = state.firstTextGroup
+    this.words[at - ROW_TEXT_GROUP] = state.firstTextGroup
     this.words[at - 4] = 0
     this.words[at - 5] = state.context
     this.words[at - 6] = state.lastByteNeeded ? 1 : 0
@@ -675,7 +678,8 @@ export class Tokenizer {
 export class TokenStream {
   readonly hits: Uint32Array
   overflows = 0
-  heldBytes = 0
+  /** As the kernel has it: the complement of a bound where the number is not known. */
+  private held = 0
   blocked = false
   aborted = false
   private readonly tokenizer: Tokenizer
@@ -709,7 +713,21 @@ export class TokenStream {
     this.activate()
     tokenizer.words[LIMIT] = 0x7fffffff
     this.applyOps(start.target, start.ops, 0)
-    this.heldBytes = 0
+    this.held = 0
+  }
+
+  /** Bytes that some continuation of the body would copy or need. Not to be asked for while another body is written. */
+  get heldBytes(): number {
+    if (this.held < 0) {
+      this.activate()
+      this.held = this.tokenizer.kernel.heldBytes()
+    }
+    return this.held
+  }
+
+  /** No less than `heldBytes`, and known at any time. */
+  get heldBytesAtMost(): number {
+    return this.held < 0 ? ~this.held : this.held
   }
 
   /** Takes bytes of the body; returns how many. Fewer than all only when `blocked`. */
@@ -732,10 +750,10 @@ export class TokenStream {
         return at
       }
       // The kernel has worked out what is settled.
-      this.heldBytes = this.passing ? 0 : tokenizer.words[HELD]
+      this.held = this.passing ? 0 : tokenizer.words[HELD]
       if (!this.flush(this.passing ? undefined : piece)) return at
     }
-    if (this.passing) this.heldBytes = 0
+    if (this.passing) this.held = 0
     return at
   }
 
@@ -755,7 +773,7 @@ export class TokenStream {
         this.tokenizer.endOf(this.state) ??
         this.decide<Step>((decisions) => automaton.step(this.state, automaton.endSymbol, decisions)).ops
       this.applyOps(undefined, ops, this.tokenizer.words[POS])
-      this.heldBytes = 0
+      this.held = 0
     }
     if (!this.flush()) return false
     this.close()
@@ -766,7 +784,7 @@ export class TokenStream {
   close(): void {
     this.parked = undefined
     this.segments = NO_SEGMENTS
-    this.heldBytes = 0
+    this.held = 0
     if (this.tokenizer.owner === this) {
       this.takeCounts()
       this.tokenizer.owner = undefined
@@ -1101,6 +1119,14 @@ export class TokenStream {
     return firstTextGroup < 0 ? 0x7fffffff : words[words[GROUPS] / 4 + firstTextGroup * GROUP_WORDS]
   }
 
+  /** As {@link firstTextPosition}, or earlier where that takes a look at all that can follow and little is at stake. */
+  private firstKeptPosition(): number {
+    const { words, options } = this.tokenizer
+    const first = words[words[GROUPS] / 4]
+    const isUnknown = words[GROUP_COUNT] > 0 && words[words[ROW] / 4 - ROW_TEXT_GROUP] === TEXT_GROUP_UNKNOWN
+    return isUnknown && words[POS] - first <= options.maxHeldBytes ? first : this.firstTextPosition()
+  }
+
   /** Settles the text before the position and starts afresh there. */
   private settleHere(): void {
     const { tokenizer } = this
@@ -1141,7 +1167,7 @@ export class TokenStream {
     words[GROUP_COUNT] = 0
     this.overflows++
     this.passing = true
-    this.heldBytes = 0
+    this.held = 0
     return this.flush()
   }
 
@@ -1333,7 +1359,7 @@ export class TokenStream {
   private compact(): void {
     const { words } = this.tokenizer
     const pos = words[POS]
-    const textFrom = Math.min(pos, this.firstTextPosition())
+    const textFrom = Math.min(pos, this.firstKeptPosition())
     const ranges: [number, number][] = []
     let cursor = words[EMITTED]
     const need = (from: number, to: number): void => {

@@ -53,6 +53,10 @@ export class CharsetRewriter implements Rewriter {
     return this.#inner.heldBytes + this.#reader.keptBytes
   }
 
+  get heldBytesAtMost(): number {
+    return this.#inner.heldBytesAtMost + this.#reader.keptBytes
+  }
+
   get hits(): Readonly<Uint32Array> {
     return this.#inner.hits
   }

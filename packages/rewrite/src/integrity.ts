@@ -326,6 +326,10 @@ export class IntegrityRewriter implements Rewriter {
     return this.#inner.heldBytes + this.#filter.heldBytes
   }
 
+  get heldBytesAtMost(): number {
+    return this.#inner.heldBytesAtMost + this.#filter.heldBytes
+  }
+
   get hits(): Readonly<Uint32Array> {
     return this.#inner.hits
   }

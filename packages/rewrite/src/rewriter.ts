@@ -57,6 +57,8 @@ export interface Rewriter {
   readonly blocked: boolean
   /** Bytes not yet handed over that some continuation of the body would copy or need for a replacement. */
   readonly heldBytes: number
+  /** No less than `heldBytes`, which can take a while to be found; this never does. */
+  readonly heldBytesAtMost: number
   /** Replacements made so far, per rule. */
   readonly hits: Readonly<Uint32Array>
   /** How often `maxHeldBytes` was met. */

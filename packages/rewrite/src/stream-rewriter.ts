@@ -51,6 +51,10 @@ export class StreamRewriter implements Rewriter, TokenSink {
     return this.stream.heldBytes + Math.max(0, this.markBytes)
   }
 
+  get heldBytesAtMost(): number {
+    return this.stream.heldBytesAtMost + Math.max(0, this.markBytes)
+  }
+
   get hits(): Readonly<Uint32Array> {
     return this.stream.counts()
   }

@@ -55,7 +55,7 @@ const SCRATCH: usize = 124
 const NEW_EDGES: usize = 128
 /** Per context, the one to start from after a skip, before the last bytes are looked at. */
 const CONTEXT_RESTING: usize = 132
-/** `heldBytes` when `run` was done. */
+/** `heldOrBound` when `run` was done. */
 const HELD: usize = 136
 /**
  * Table of literals by their first four bytes, 0 when this body must not use it: shift of the hash, then a word per hash:
@@ -257,7 +257,8 @@ export function run(): i32 {
       if (pos >= end) break
       if (pos >= limit) {
         // The quick bound is used up: how much is really held?
-        const slack = cb(LIMIT) - held(row, pos)
+        let slack = cb(LIMIT) - heldAtMost(row, pos)
+        if (slack <= 0) slack = cb(LIMIT) - held(row, pos)
         if (slack > 0) {
           store<i32>(CHECK_AT, pos + slack)
           continue
@@ -350,7 +351,7 @@ export function run(): i32 {
   }
   store<i32>(POS, pos)
   store<i32>(ROW, <i32>row)
-  store<i32>(HELD, heldBytes())
+  store<i32>(HELD, heldOrBound())
   settle()
   return EXIT_DONE
 }
@@ -481,6 +482,31 @@ function barrierWith(
 @inline
 function edgeAddress(index: i32): usize {
   return <usize>cb(EDGES) + <usize>(index - cb(EDGE_BASE)) * EDGE_BYTES
+}
+
+/** `heldBytes`, or where that takes a look at what can follow, the complement of a number that is no less. */
+function heldOrBound(): i32 {
+  const row: usize = cb(ROW)
+  if (!mayLookAhead(row)) return heldBytes()
+  const only = cb(LIMIT_HELD_ONLY)
+  store<i32>(LIMIT_HELD_ONLY, 1)
+  const bytes = heldAtMost(row, cb(POS))
+  store<i32>(LIMIT_HELD_ONLY, only)
+  return ~bytes
+}
+
+/** Whether `held` would have to look at all that can follow. */
+function mayLookAhead(row: usize): bool {
+  return load<i32>(row - ROW_GROUPS) != 0 && load<i32>(row - ROW_FIRST_TEXT_GROUP) == TEXT_GROUP_UNKNOWN
+}
+
+/** No less than `held`, without a look at what can follow. */
+function heldAtMost(row: usize, pos: i32): i32 {
+  if (!mayLookAhead(row)) return held(row, pos)
+  const groups: usize = cb(GROUPS)
+  const edgeCount = cb(EDGE_COUNT)
+  const bytes = pos - barrierWith(row, pos, groups, load<i32>(row - ROW_GROUPS), edgeCount, 0, 0)
+  return cb(LIMIT_HELD_ONLY) != 0 ? bytes : bytes + (edgeCount - load<i32>(groups, 4))
 }
 
 /** `heldBytes` alone, for the host. */
