@@ -8,6 +8,7 @@ const KERNEL_ENTRY = 'packages/regex/src/kernel/index.ts'
 const KERNEL_CONFIG = 'packages/regex/src/kernel/asconfig.json'
 const KERNEL_MODULE = 'packages/regex/src/kernel.generated.ts'
 const CONSTRUCTORS_MODULE = 'packages/msgpack/src/constructors.generated.ts'
+const INSPECTOR = 'apps/inspector'
 /** 48 copies are 2 KB in a compressed bundle; 32 is the longest shape that the decoder learns. */
 const CONSTRUCTOR_COPIES = 48
 const CONSTRUCTOR_FIELDS = 32
@@ -22,10 +23,54 @@ export async function buildIfStale(root) {
   await buildKernelIfStale(root)
   buildConstructorsIfStale(root)
   const projects = projectFolders(root)
-  for (const project of projects) forgetLostOutputs(project)
+  // What is in the inspector's dist comes from vite, not from tsc.
+  for (const project of projects) if (project !== join(root, INSPECTOR)) forgetLostOutputs(project)
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
   const result = await runQuietly('compiling', process.execPath, [tsc, '-b', '--pretty', 'false'], { cwd: root })
   if (result.code !== 0) throw new Error('the sources do not compile; the messages are above')
+  await buildInspectorIfStale(root)
+}
+
+/**
+ * Bundles the inspector unless what is in its dist was made from the same sources.
+ *
+ * @param {string} root
+ * @returns {Promise<void>}
+ */
+export async function buildInspectorIfStale(root) {
+  const folder = join(root, INSPECTOR)
+  const stamp = join(root, '.build/inspector.sha256')
+  const inputs = inspectorInputs(root)
+  const isBuilt = existsSync(join(folder, 'dist/index.html')) && existsSync(stamp)
+  if (isBuilt && readFileSync(stamp, 'utf8') === inputs) return
+  const { build } = await import(import.meta.resolve('vite'))
+  await build({
+    root: folder,
+    configFile: false,
+    logLevel: 'warn',
+    resolve: { conditions: ['@prexy/source', 'module', 'browser', 'default'] },
+    oxc: { jsx: { runtime: 'automatic', importSource: 'preact' } },
+    worker: { format: 'es' },
+    // Nothing inline: the content security policy of the admin listener allows none of it.
+    build: { target: 'es2022', assetsInlineLimit: 0, modulePreload: { polyfill: false }, emptyOutDir: true },
+  })
+  mkdirSync(dirname(stamp), { recursive: true })
+  writeFileSync(stamp, inputs)
+}
+
+/** @param {string} root */
+function inspectorInputs(root) {
+  const hash = createHash('sha256')
+  const sources = ['bytes', 'regex', 'rewrite', 'http', 'events', 'msgpack', 'record'].map(
+    (name) => `packages/${name}/src`,
+  )
+  const files = [...sources, `${INSPECTOR}/src`].flatMap((folder) => filesBelow(join(root, folder)))
+  files.push(
+    ...['index.html', 'package.json'].map((name) => join(root, INSPECTOR, name)),
+    join(root, 'tools/build.mjs'),
+  )
+  for (const file of files.sort()) hash.update(relative(root, file)).update('\0').update(readFileSync(file))
+  return hash.digest('hex')
 }
 
 /**

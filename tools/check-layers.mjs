@@ -28,6 +28,14 @@ const LAYERS = /** @type {Readonly<Record<string, readonly string[] | undefined>
   'packages/net': [],
   'packages/config': [],
   'packages/proxy': ['packages/rewrite', 'packages/http', 'packages/net', 'packages/events'],
+  'apps/inspector': [
+    'packages/rewrite',
+    'packages/record',
+    'packages/msgpack',
+    'packages/events',
+    'packages/http',
+    'packages/bytes',
+  ],
   'apps/prexy': ['*'],
   testing: ['*'],
   bench: ['*'],
@@ -43,6 +51,7 @@ const NEUTRAL = [
   'packages/msgpack',
   'packages/evtx',
   'packages/sigma',
+  'apps/inspector',
 ]
 
 /** Sockets, streams and codings belong to `net`; the admin listener and the applications and tests around the product make their own. */

@@ -4,6 +4,7 @@ import { type AdminServer, startAdmin } from '@prexy/admin/admin-server'
 import type { AdminHost, AdminRoute, AdminStatus, ReloadOutcome } from '@prexy/admin/host'
 import type { AdminSettings, RouteConfig } from '@prexy/config/config'
 import { addressUrl } from './address-url.ts'
+import { inspectorAssets } from './inspector-assets.ts'
 import { listenError } from './listen-error.ts'
 import type { Plan, Service } from './service.ts'
 import { gaugesOf, metricsOf } from './statistics.ts'
@@ -30,6 +31,7 @@ export async function startAdminListener(
 ): Promise<AdminServer> {
   const token = settings.token ?? newToken()
   const { host = '0.0.0.0', port } = settings.listen
+  const assets = await inspectorAssets()
   let server: AdminServer
   try {
     server = await startAdmin({
@@ -38,6 +40,7 @@ export async function startAdminListener(
       hosts: settings.hosts,
       openMetrics: settings.openMetrics,
       host: adminHost(duties),
+      ...(assets === undefined ? {} : { assets }),
       onError: (error) => say(`admin: ${error.message}`),
     })
   } catch (error) {

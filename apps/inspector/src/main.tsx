@@ -1,0 +1,341 @@
+/** The inspector: sign-in, then events as they happen or as they were recorded. */
+import { render } from 'preact'
+import type { JSX, RefObject } from 'preact'
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { stringify } from 'yaml'
+import {
+  askRecordings,
+  askRoutes,
+  isSignedIn,
+  type Recording,
+  type Route,
+  SignedOut,
+  signIn,
+  signOut,
+} from './admin-api.ts'
+import { startWorker, type WorkerClient } from './client.ts'
+import { Detail } from './detail.tsx'
+import { EventTable } from './event-table.tsx'
+import { FilterBar } from './filter-bar.tsx'
+import { countText } from './format.ts'
+import { HistogramView } from './histogram.tsx'
+import type { QueryReply, Source, StoreStatus } from './protocol.ts'
+import { TopBar } from './top-bar.tsx'
+import { TotalsPanel } from './totals-panel.tsx'
+import { readView, type ViewState, writeView } from './view-state.ts'
+import { type BenchInput, FIRST_BENCH, Workbench } from './workbench.tsx'
+
+const REFRESH_MS = 250
+const TYPING_MS = 80
+
+function SignIn({ onDone, first }: { onDone: () => void; first: string }): JSX.Element {
+  const [problem, setProblem] = useState(first)
+  const [token, setToken] = useState('')
+  const send = async (): Promise<void> => {
+    const found = await signIn(token.trim()).catch(() => 'the proxy does not answer')
+    if (found === undefined) onDone()
+    else setProblem(found)
+  }
+  return (
+    <main class="sign-in">
+      <h1>prexy inspector</h1>
+      <form
+        onSubmit={(event) => {
+          event.preventDefault()
+          void send()
+        }}
+      >
+        <label>
+          Token
+          <input
+            type="password"
+            autocomplete="current-password"
+            value={token}
+            onInput={(event) => setToken(event.currentTarget.value)}
+          />
+        </label>
+        <button type="submit">Sign in</button>
+      </form>
+      {problem !== '' && <p role="alert">{problem}</p>}
+      <p>
+        It is <code>admin.token</code> of the configuration. Where that says nothing, prexy makes one at each start and
+        prints an address that has it: “admin on http://…#token=…”.
+      </p>
+    </main>
+  )
+}
+
+function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
+  const client = useMemo(startWorker, [])
+  const [view, setView] = useState<ViewState>(() => readView(location.hash))
+  const [status, setStatus] = useState<StoreStatus | undefined>()
+  const [reply, setReply] = useState<Extract<QueryReply, { kind: 'found' }> | undefined>()
+  const [problem, setProblem] = useState<Extract<QueryReply, { kind: 'problem' }>['problem'] | undefined>()
+  const [note, setNote] = useState('')
+  const [routes, setRoutes] = useState<readonly Route[]>([])
+  const [recordings, setRecordings] = useState<readonly Recording[]>([])
+  const [cursor, setCursor] = useState(-1)
+  const [bench, setBench] = useState<BenchInput>(FIRST_BENCH)
+  const filterField = useRef<HTMLInputElement>(null)
+  const change = (changed: Partial<ViewState>): void => setView((before) => ({ ...before, ...changed }))
+
+  useAddress(view, setView)
+
+  useEffect(() => {
+    client.onStatus = (told) => {
+      setStatus(told)
+      if (told.connection === 'refused') onSignedOut()
+    }
+    const failed = (error: unknown): void => {
+      if (error instanceof SignedOut) onSignedOut()
+      else setNote(error instanceof Error ? error.message : String(error))
+    }
+    askRoutes().then((found) => setRoutes(found), failed)
+    askRecordings().then((found) => setRecordings(found), failed)
+  }, [client])
+
+  const open = async (source: Source): Promise<void> => {
+    setNote('')
+    try {
+      const { note: found } = await client.call('open', source)
+      if (found !== undefined) setNote(found)
+    } catch (error) {
+      setNote(error instanceof Error ? error.message : String(error))
+    }
+  }
+  useEffect(() => {
+    if (view.source !== 'file')
+      void open(view.source === 'live' ? { kind: 'live' } : { kind: 'session', id: view.source })
+  }, [client, view.source])
+
+  const take = (answer: QueryReply): void => {
+    if (answer.kind === 'found') {
+      setReply(answer)
+      setProblem(undefined)
+    } else if (answer.kind === 'problem') setProblem(answer.problem)
+  }
+  const { filter, range, sort } = view
+  useEffect(() => {
+    const timer = setTimeout(() => void client.call('query', { filter, range, sort }).then(take), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [client, filter, range, sort, view.source])
+
+  useRefresh(client, status, take)
+  useKeys(filterField, () => change({ selected: undefined }))
+
+  const count = reply?.count ?? 0
+  return (
+    <div class="inspector">
+      <TopBar
+        view={view}
+        onView={change}
+        status={status}
+        count={count}
+        recordings={recordings}
+        onFile={(file) => {
+          change({ source: 'file', selected: undefined, range: undefined })
+          void open({ kind: 'file', file })
+        }}
+        onSignOut={() => void signOut().then(onSignedOut)}
+      />
+      {note !== '' && (
+        <p class="note" role="alert">
+          {note}
+        </p>
+      )}
+      {view.panel === 'workbench' ? (
+        <main>
+          <Workbench input={bench} onInput={setBench} />
+        </main>
+      ) : (
+        <main class={view.selected === undefined ? '' : 'with-detail'}>
+          <div class="events">
+            <FilterBar
+              client={client}
+              filter={view.filter}
+              problem={problem}
+              field={filterField}
+              onFilter={(text) => change({ filter: text })}
+            />
+            {reply !== undefined && (
+              <HistogramView
+                histogram={reply.histogram}
+                range={range}
+                onRange={(chosen) => change({ range: chosen })}
+              />
+            )}
+            {view.panel === 'totals' ? (
+              <TotalsPanel
+                client={client}
+                version={reply?.version ?? 0}
+                onFilter={(term) => change({ filter: `${view.filter} ${term}`.trim(), panel: 'list' })}
+                onSelect={(selected) => change({ selected })}
+              />
+            ) : count === 0 ? (
+              <Empty
+                status={status}
+                isFiltered={filter !== '' || range !== undefined}
+                onAll={() => change({ filter: '', range: undefined })}
+              />
+            ) : (
+              <EventTable
+                client={client}
+                count={count}
+                version={reply?.version ?? 0}
+                columns={view.columns}
+                sort={sort}
+                selected={view.selected}
+                cursor={cursor}
+                onCursor={setCursor}
+                onSort={(chosen) => change({ sort: chosen })}
+                onSelect={(selected) => change({ selected })}
+              />
+            )}
+          </div>
+          {view.selected !== undefined && (
+            <Detail
+              name={view.selected}
+              loaded={status?.events ?? 0}
+              client={client}
+              routes={routes}
+              onClose={() => change({ selected: undefined })}
+              onBench={(body, mediaType, route) => {
+                const rules =
+                  route === undefined || route.rules.length === 0
+                    ? FIRST_BENCH.rules
+                    : stringify({ ...route.options, rules: route.rules })
+                setBench({ rules, body, mediaType })
+                change({ panel: 'workbench' })
+              }}
+            />
+          )}
+        </main>
+      )}
+    </div>
+  )
+}
+
+/** Keeps the address and the view the same. */
+function useAddress(view: ViewState, setView: (view: ViewState) => void): void {
+  useEffect(() => {
+    const text = writeView(view)
+    history.replaceState(undefined, '', text === '' ? location.pathname : `#${text}`)
+  }, [view])
+  useEffect(() => {
+    const onHash = (): void => setView(readView(location.hash))
+    addEventListener('hashchange', onHash)
+    return () => removeEventListener('hashchange', onHash)
+  }, [])
+}
+
+/** Asks again for what came since: one question at a time, however fast events come. */
+function useRefresh(client: WorkerClient, status: StoreStatus | undefined, take: (answer: QueryReply) => void): void {
+  const asking = useRef(false)
+  useEffect(() => {
+    if (asking.current) return
+    asking.current = true
+    const again = async (): Promise<void> => {
+      take(await client.call('refresh', undefined))
+      asking.current = false
+    }
+    setTimeout(() => void again(), REFRESH_MS)
+  }, [client, status])
+}
+
+function useKeys(filterField: RefObject<HTMLInputElement | null>, onEscape: () => void): void {
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent): void => {
+      const { target } = event
+      if (
+        target instanceof HTMLInputElement ||
+        target instanceof HTMLTextAreaElement ||
+        target instanceof HTMLSelectElement
+      )
+        return
+      if (event.ctrlKey || event.metaKey || event.altKey) return
+      if (event.key === '/') filterField.current?.focus()
+      else if (event.key === 'Escape') onEscape()
+      else if (event.key === '?') document.querySelector<HTMLButtonElement>('.filter > button')?.click()
+      else if (
+        (event.key === 'j' || event.key === 'k') &&
+        !(target instanceof HTMLElement && target.closest('.scroller'))
+      )
+        document.querySelector<HTMLElement>('.scroller')?.focus()
+      else return
+      event.preventDefault()
+    }
+    addEventListener('keydown', onKey)
+    return () => removeEventListener('keydown', onKey)
+  }, [])
+}
+
+function Empty({
+  status,
+  isFiltered,
+  onAll,
+}: {
+  status: StoreStatus | undefined
+  isFiltered: boolean
+  onAll: () => void
+}): JSX.Element {
+  if (isFiltered && (status?.events ?? 0) > 0)
+    return (
+      <div class="empty">
+        <p>None of the {countText(status?.events ?? 0)} events fits.</p>
+        <button type="button" onClick={onAll}>
+          Show all
+        </button>
+      </div>
+    )
+  return (
+    <div class="empty">
+      {status?.connection === 'live' ? (
+        <>
+          <p>Connected. Nothing has gone through the proxy yet.</p>
+          <p>Send it a request, in a browser or with curl, and it appears here.</p>
+        </>
+      ) : status?.connection === 'loaded' ? (
+        <p>This recording has no events.</p>
+      ) : status?.connection === 'lost' ? (
+        <>
+          <p>There are no live events.</p>
+          <p>
+            Either the proxy is not running, or it does not record: <code>record: {'{}'}</code> in its configuration
+            keeps the last events in memory for this page. Recorded files can be opened in any case.
+          </p>
+        </>
+      ) : (
+        <p>Loading …</p>
+      )}
+    </div>
+  )
+}
+
+function App({ first }: { first: string | undefined }): JSX.Element {
+  const [problem, setProblem] = useState(first)
+  if (problem !== undefined) return <SignIn first={problem} onDone={() => setProblem(undefined)} />
+  return <Inspector onSignedOut={() => setProblem('')} />
+}
+
+/** The token in the address is used once and taken out, before anything else can read it. */
+async function signInByAddress(): Promise<string | undefined> {
+  const fragment = new URLSearchParams(location.hash.slice(1))
+  const token = fragment.get('token')
+  if (token !== null) {
+    fragment.delete('token')
+    const rest = fragment.toString()
+    history.replaceState(undefined, '', rest === '' ? location.pathname : `#${rest}`)
+    return await signIn(token)
+  }
+  return (await isSignedIn()) ? undefined : ''
+}
+
+const root = document.getElementById('app')
+if (root !== null) {
+  signInByAddress()
+    .catch(() => 'the proxy does not answer')
+    .then((problem) => render(<App first={problem} />, root))
+    .catch((error: unknown) => {
+      root.textContent = `The inspector cannot start: ${String(error)}`
+    })
+}

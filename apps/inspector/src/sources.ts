@@ -1,0 +1,102 @@
+/** Where events come from: a proxy that runs, a session that it recorded, a segment file. */
+import { Decoder } from '@prexy/msgpack/decode'
+import { LazyValue } from '@prexy/msgpack/lazy-value'
+import { ValueSplitter } from '@prexy/msgpack/value-splitter'
+import { FrameScanner } from '@prexy/record/frames'
+import { decodeHeader } from '@prexy/record/segment-header'
+
+/** Octets of one event that are waited for. */
+const MAX_EVENT_BYTES = 64 * 1024 * 1024
+
+export interface LiveMessage {
+  readonly feed: string
+  readonly sequence: number
+  readonly dropped: number
+  readonly count: number
+  /** One map after the other. */
+  readonly octets: Uint8Array
+}
+
+const messageDecoder = new Decoder()
+
+/** Undefined for what is no message of the live feed. */
+export function readLiveMessage(octets: Uint8Array): LiveMessage | undefined {
+  const map = messageDecoder.decodeLazy(octets, 0)
+  if (!(map instanceof LazyValue) || map.kind !== 'map') return undefined
+  const [feed, sequence, dropped, events] = ['feed', 'sequence', 'dropped', 'events'].map((key) => map.get(key))
+  if (typeof feed !== 'string' || typeof sequence !== 'number' || typeof dropped !== 'number') return undefined
+  if (!(events instanceof LazyValue) || events.kind !== 'array') return undefined
+  const encoded = events.encoded()
+  // The head of the array goes: 1, 3 or 5 octets, by its first.
+  const head = encoded[0] === 0xdd ? 5 : encoded[0] === 0xdc ? 3 : 1
+  return { feed, sequence, dropped, count: events.length, octets: encoded.subarray(head) }
+}
+
+export interface Progress {
+  readonly loaded: number
+  /** Undefined where it is not known. */
+  readonly total: number | undefined
+}
+
+interface Sink {
+  readonly append: (octets: Uint8Array) => void
+  readonly progress: (progress: Progress) => void
+}
+
+/** Events one after the other, as the server streams a session. */
+export async function readEventStream(stream: ReadableStream<Uint8Array>, sink: Sink): Promise<void> {
+  const splitter = new ValueSplitter(MAX_EVENT_BYTES)
+  let loaded = 0
+  for await (const chunk of chunksOf(stream)) {
+    loaded += chunk.length
+    for (const { bytes } of splitter.push(chunk)) sink.append(bytes)
+    sink.progress({ loaded, total: undefined })
+  }
+  splitter.end()
+}
+
+export interface FileOutcome {
+  /** Octets that were no frames, because the file was cut or damaged. */
+  readonly damagedBytes: number
+}
+
+/** A segment of a recording. Rejects with an error for people if it is none. */
+export async function readSegment(
+  stream: ReadableStream<Uint8Array>,
+  total: number | undefined,
+  sink: Sink,
+): Promise<FileOutcome> {
+  let problem: string | undefined = 'is no recording of prexy'
+  const scanner = new FrameScanner((payload) => {
+    const header = decodeHeader(payload)
+    problem = typeof header === 'string' ? header : undefined
+    return typeof header === 'string' ? undefined : header.salt
+  })
+  let loaded = 0
+  let damagedBytes = 0
+  for await (const chunk of chunksOf(stream)) {
+    for (const frame of scanner.push(chunk)) {
+      if (frame.kind === 'damage') damagedBytes += frame.bytes
+      else if (frame.kind === 'events') sink.append(frame.payload)
+    }
+    loaded += chunk.length
+    sink.progress({ loaded, total })
+  }
+  for (const damage of scanner.end()) damagedBytes += damage.bytes
+  if (problem !== undefined)
+    throw new Error(`the file ${problem}: open a segment, a file of record.directory whose name ends in .prexyrec`)
+  return { damagedBytes }
+}
+
+async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
+  const reader = stream.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      yield value
+    }
+  } finally {
+    reader.releaseLock()
+  }
+}
