@@ -1,4 +1,5 @@
 /** Figures against what they must and should be. */
+import { besideRatioName } from './beside-bench.ts'
 import { SLOWEST } from './corpus-bench.ts'
 import type { Definition } from './definition.ts'
 import { ratioName } from './engine-bench.ts'
@@ -59,6 +60,8 @@ function rowsOf(definition: Definition): Row[] {
       return definition.subjects.map(({ name, must, aim }) => ({ subject: name, must, aim, unit: ' ms' }))
     case 'proxy':
       return definition.goals.map((goal) => ({ ...goal, subject: proxyRatioName(goal), unit: 'x the time' }))
+    case 'beside':
+      return definition.goals.map((goal) => ({ ...goal, subject: besideRatioName(goal), unit: 'x the time' }))
     case 'connections':
       return definition.goals.map((goal) => ({ ...goal, unit: ' KB' }))
     case 'sites':

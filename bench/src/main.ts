@@ -5,6 +5,7 @@
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { runBesideBench } from './beside-bench.ts'
 import { runCompileBench } from './compile-bench.ts'
 import { runConnectionsBench } from './connections-bench.ts'
 import { runCorpusBench } from './corpus-bench.ts'
@@ -103,6 +104,8 @@ async function measure(
       return runCompileBench(DEFINITIONS, definition, runtimes)
     case 'proxy':
       return await runProxyBench(ROOT, definition, runtimes)
+    case 'beside':
+      return await runBesideBench(ROOT, definition, runtimes)
     case 'connections':
       return await runConnectionsBench(ROOT, definition, runtimes)
     case 'hunt':
