@@ -304,8 +304,18 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const { fields } = this.request
     const mode = chooseMode(rollout, fields, clientAddress(fields, this.#client.peer, this.#runtime.trustedRanges))
     if (mode === 'on') return entry.route()
-    this.#shadowed = mode === 'shadow' ? entry.route() : undefined
+    if (mode === 'shadow') this.#findShadowed(entry)
     return entry.routeWithoutRules()
+  }
+
+  /** Rules that cannot be compiled cost the client nothing. */
+  #findShadowed(entry: RouteEntry): void {
+    try {
+      this.#shadowed = entry.route()
+    } catch (error) {
+      if (!(error instanceof ProxyError)) throw error
+      this.#shadow = { kind: 'failed', detail: error.detail ?? error.message }
+    }
   }
 
   #redirect(port: number): void {
@@ -734,7 +744,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** What is to be done about hashes that a page holds. */
   #hashesOf(route: Route, fields: FieldList): Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> {
     // Where nobody is told, nothing is looked for.
-    const isTold = this.#runtime.onExchange !== undefined || this.#recording !== undefined
+    const isTold = this.#runtime.onExchange !== undefined
     if ((!isTold && route.integrity !== 'drop') || !isPage(singleValue(fields, 'content-type'))) {
       return NO_HASHES
     }

@@ -135,6 +135,24 @@ describe('shadow', () => {
     expect((await setup.event(1)).shadow).toEqual({ kind: 'passed', reason: 'content-type' })
   })
 
+  it('rules that do not compile cost the client nothing', async () => {
+    const deferred = {
+      key: 'broken',
+      rules,
+      compile() {
+        throw new Error('too large')
+      },
+    }
+    const script = answering(() => plainResponse('Acme', TEXT))
+    await using setup = await setUp({
+      script,
+      route: { rules: deferred, rollout: { kind: 'shadow' } },
+      config: { onError: () => {} },
+    })
+    expect((await (await setup.connect()).get('/')).body.toString()).toBe('Acme')
+    expect((await setup.event(1)).shadow).toEqual({ kind: 'failed', detail: 'the rules of all do not compile' })
+  })
+
   it('a limit of the rules costs the client nothing', async () => {
     const long = [{ regex: 'A[^z]*z', with: 'x' }]
     const script = answering(() => plainResponse(`A${'b'.repeat(1_000)}z`, TEXT))
