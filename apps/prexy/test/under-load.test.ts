@@ -177,10 +177,12 @@ class WebSocketClient {
         const all = Buffer.concat(received)
         if (all.length < wanted) return
         this.#socket.off('data', onData)
+        this.#socket.off('close', onClose)
         resolve(all.subarray(2).toString())
       }
+      const onClose = (): void => reject(new Error('the WebSocket was closed'))
       this.#socket.on('data', onData)
-      this.#socket.once('close', () => reject(new Error('the WebSocket was closed')))
+      this.#socket.on('close', onClose)
     })
     // With a mask of zeros the payload stands as it is.
     this.#socket.write(Buffer.concat([Buffer.of(0x81, 0x80 | payload.length, 0, 0, 0, 0), payload]))
