@@ -74,6 +74,7 @@ function EventDetail({ event, ...rest }: EventProps): JSX.Element {
           ['level', event.level],
           ['message', event.message],
           ['duration', event.durationMs === undefined ? undefined : `${event.durationMs} ms`],
+          ['event', eventName(event)],
           ['request', event.requestId],
           ...Object.entries(event.data ?? {}).map(([name, value]): Fact => [name, String(value)]),
         ]}

@@ -56,7 +56,7 @@ export function HistogramView({
         viewBox={`0 0 ${bars} 40`}
         preserveAspectRatio="none"
         role="group"
-        tabIndex={0}
+        tabindex={0}
         aria-label="Events over time. Arrows move, with Shift they select, Enter shows the selected time, Escape all of it."
         onKeyDown={onKey}
         onPointerDown={(event) => {

@@ -1,11 +1,14 @@
 /** The dashboard in Debian's Chromium, against a proxy that runs. */
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, readdirSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { findChromium, type RunningProxy, startProxy, TOKEN } from './running-proxy.ts'
 import { PAYLOADS } from './payloads.ts'
+import { applicationOf, exchangeOf, segmentOf } from './segment-file.ts'
 
 const CHROMIUM = findChromium()
 const MISSING = 'chromium is not found through PATH; Debian has it as "chromium"'
@@ -144,4 +147,195 @@ test('what goes through the proxy appears, is filtered, and shows what rules cha
   expect(page.url()).toMatch(/#filter=path%3A%2Flive-tail&event=[0-9a-f]+-\d+$/)
   await page.reload()
   await page.locator('.diff').waitFor()
+})
+
+test('a recorded session is listed, and a file of it opened', { timeout: TIMEOUT_MS }, async () => {
+  await request('/recorded')
+  await signInByAddress()
+  const source = page.getByRole('combobox', { name: 'source of events' })
+  await source.selectOption({ index: 1 })
+  await page.locator('.status').getByText('recorded').waitFor()
+  // What was recorded last may not be written yet; the file has what is.
+  await page.reload()
+  await expect
+    .poll(async () => await page.getByRole('gridcell', { name: '/recorded' }).count())
+    .toBeGreaterThanOrEqual(0)
+  const [segment] = readdirSync(proxy.recordings, { recursive: true, encoding: 'utf8' }).filter((name) =>
+    name.endsWith('.prexyrec'),
+  )
+  await page.getByLabel('a segment of a recording').setInputFiles(join(proxy.recordings, segment))
+  await page.locator('.status').getByText('recorded').waitFor()
+  expect(await page.getByRole('alert').count()).toBe(0)
+  const nonsense = { name: 'x.prexyrec', mimeType: '', buffer: Buffer.from('nonsense '.repeat(100)) }
+  await page.getByLabel('a segment of a recording').setInputFiles(nonsense)
+  await page.getByText('the file is no recording of prexy').waitFor()
+})
+
+test('300 payloads in every displayed field stay text', { timeout: TIMEOUT_MS }, async () => {
+  const events: Readonly<Record<string, unknown>>[] = []
+  const groups = 6
+  for (let group = 0; group < groups; group++) {
+    const text = PAYLOADS.filter((_, index) => index % groups === group).join(' ')
+    events.push(exchangeOf(events.length + 1, text, group % 3 === 0 ? 'application/json' : 'text/html'))
+    events.push(exchangeOf(events.length + 1, text, `text/html;${text}`))
+    events.push(applicationOf(events.length + 1, text))
+  }
+  expect(new Set(PAYLOADS).size).toBe(300)
+  await signInByAddress()
+  await page.getByLabel('a segment of a recording').setInputFiles({
+    name: 'x.prexyrec',
+    mimeType: '',
+    buffer: Buffer.from(segmentOf(events)),
+  })
+  await page.getByText(`${events.length} of ${events.length} events`).waitFor()
+  await page.getByRole('button', { name: 'Columns' }).click()
+  for (const name of ['Route', 'Outcome', 'Client', 'Upstream']) await page.getByLabel(name, { exact: true }).check()
+  let frames = 0
+  for (let index = 0; index < events.length; index++) {
+    await page.locator('.scroller').focus()
+    await page.keyboard.press('j')
+    await page.keyboard.press('Enter')
+    await page.locator('.facts').getByText(`0badcafe-${events.length - index}`, { exact: true }).waitFor()
+    for (const button of await page.locator('.body button', { hasText: 'page' }).all()) await button.click()
+    frames += await page.locator('iframe.page').count()
+  }
+  expect(frames).toBeGreaterThan(0)
+  await page.getByRole('button', { name: 'Totals' }).click()
+  await page.getByText('Why rules did not run').waitFor()
+  await page.getByRole('button', { name: 'Rule workbench' }).click()
+  await page.getByLabel('Body', { exact: true }).fill(PAYLOADS.join('\n'))
+  await page.getByLabel(/^Rules/).fill(`- text: script\n  with: '${PAYLOADS[0].replaceAll("'", "''")}'`)
+  await page.getByText(/^\d+ replacements in/).waitFor()
+  expect(await page.locator('#app script, #app img, #app svg script').count()).toBe(0)
+})
+
+test('the workbench shows matches, faults and costs of rules while they are written', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await signInByAddress('&panel=workbench')
+  const rules = page.getByLabel(/^Rules/)
+  await page.locator('.bench-out .diff').waitFor()
+  expect(await page.locator('.bench-out ins').allTextContents()).toEqual(['Zenith', '20 euro'])
+  await rules.fill("- regex: '<script.*</script>'\n  flags: s\n  with: ''")
+  await page
+    .locator('.warning')
+    .getByText(/rule 1/)
+    .waitFor()
+  await rules.fill("- regex: 'a(b'\n  with: x")
+  await page
+    .locator('.problems')
+    .getByText(/rule 1, regex, octet \d+/)
+    .waitFor()
+  await rules.fill('- text: [')
+  await page.locator('.problems').getByText('YAML:').waitFor()
+  await rules.fill('rules:\n  - text: boxes\n    with: crates')
+  await page.locator('.output').getByText('Acme sells crates').waitFor()
+  await page.getByText('What the rules were compiled to').click()
+  await page.getByText(/prefilter:/).waitFor()
+  await page.getByRole('button', { name: 'Copy as YAML' }).click()
+  await page.getByText('copied').waitFor()
+  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe('rules:\n  - text: boxes\n    with: crates\n')
+  await picture('workbench')
+})
+
+test('a range of time is selected, and totals lead back to the list', { timeout: TIMEOUT_MS }, async () => {
+  await request('/json/totals')
+  await signInByAddress('&panel=totals')
+  await page.getByRole('button', { name: 'application/json' }).click()
+  await page.getByRole('gridcell', { name: '/json/totals' }).first().waitFor()
+  await picture('list')
+  const bars = page.locator('.histogram svg')
+  await bars.focus()
+  await page.keyboard.press('Enter')
+  await expect.poll(() => page.url()).toMatch(/range=\d+-\d+/)
+  await bars.focus()
+  await page.keyboard.press('Escape')
+  await expect.poll(() => page.url()).not.toMatch(/range=/)
+})
+
+test('axe finds nothing serious, in light and dark, wide and narrow', { timeout: TIMEOUT_MS }, async () => {
+  await request('/axe')
+  await signInByAddress()
+  const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+  for (const [scheme, width] of [
+    ['light', 1_280],
+    ['dark', 400],
+  ] as const) {
+    await page.emulateMedia({ colorScheme: scheme })
+    await page.setViewportSize({ width, height: 800 })
+    for (const panel of ['Events', 'Totals', 'Rule workbench']) {
+      await page.getByRole('button', { name: panel, exact: true }).click()
+      if (panel === 'Events') {
+        await page.keyboard.press('Escape')
+        await page.locator('.rows .row').first().click()
+        await page.locator('.detail .facts').waitFor()
+      }
+      await picture(`${scheme}-${panel.toLowerCase().replaceAll(' ', '-')}`)
+      await page.evaluate(await (await import('node:fs/promises')).readFile(axe, 'utf8'))
+      const found = await page.evaluate(async () => {
+        const { axe: engine } = globalThis as unknown as {
+          axe: {
+            run: (
+              options: object,
+            ) => Promise<{ violations: { id: string; impact: string; nodes: { html: string }[] }[] }>
+          }
+        }
+        const { violations } = await engine.run({ resultTypes: ['violations'] })
+        return violations
+          .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+          .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`)
+      })
+      expect(found, `${scheme} ${panel}`).toEqual([])
+    }
+  }
+})
+
+test('another site can neither read, change, watch nor frame it', { timeout: TIMEOUT_MS }, async () => {
+  await signInByAddress()
+  const foreign = createServer((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' })
+    response.end('<!doctype html><title>foreign</title>')
+  })
+  await new Promise<void>((resolve) => foreign.listen(0, '127.0.0.1', resolve))
+  const address = foreign.address()
+  if (address === null || typeof address === 'string') throw new Error('no port')
+  const other = await context.newPage()
+  try {
+    // A host name of its own, so that it is another site and not only another port.
+    await other.goto(`http://localhost:${address.port}/`)
+    const outcome = await other.evaluate(async (admin) => {
+      const attempt = async (run: () => Promise<unknown>): Promise<string> => {
+        try {
+          return String(await run())
+        } catch {
+          return 'refused'
+        }
+      }
+      const socket = (): Promise<string> =>
+        new Promise((resolve) => {
+          const live = new WebSocket(`${admin.replace('http', 'ws')}api/live`)
+          live.onopen = () => resolve('open')
+          live.onerror = () => resolve('refused')
+        })
+      const frame = document.createElement('iframe')
+      frame.src = admin
+      document.body.append(frame)
+      await new Promise((resolve) => {
+        frame.onload = resolve
+      })
+      return {
+        read: await attempt(async () => (await fetch(`${admin}api/routes`, { credentials: 'include' })).status),
+        change: await attempt(
+          async () => (await fetch(`${admin}api/reload`, { method: 'POST', credentials: 'include' })).status,
+        ),
+        watch: await attempt(socket),
+        frame: frame.contentDocument === null ? 'refused' : 'open',
+      }
+    }, proxy.admin)
+    expect(outcome).toEqual({ read: 'refused', change: 'refused', watch: 'refused', frame: 'refused' })
+  } finally {
+    await other.close()
+    foreign.closeAllConnections()
+    foreign.close()
+  }
 })
