@@ -204,9 +204,9 @@ async function importFile(
   let count = 0
   for (const event of events) {
     const octets = encoder.encodeSharedRef(toWire(redactor === undefined ? event : redactor.exchange(event)))
-    if (writer.add(octets, event.sequence, event.startedAtMs) === undefined) {
+    if (!writer.add(octets, event.sequence, event.startedAtMs)) {
       await writer.sync()
-      if (writer.add(octets.slice(), event.sequence, event.startedAtMs) === undefined) break
+      if (!writer.add(octets, event.sequence, event.startedAtMs)) break
     }
     count++
   }

@@ -41,7 +41,7 @@ export class Redactor {
     let result: string[] | undefined
     for (let at = 0; at < fields.length; at += 2) {
       const value = fields[at + 1]
-      const redacted = this.#value(fields[at], value)
+      const redacted = this.value(fields[at], value)
       if (redacted === value) continue
       result ??= [...fields]
       result[at + 1] = redacted
@@ -56,7 +56,7 @@ export class Redactor {
       const name = delta[at]
       if (typeof name === 'number') continue
       const value = String(delta[++at])
-      const redacted = this.#value(name, value)
+      const redacted = this.value(name, value)
       if (redacted === value) continue
       result ??= [...delta]
       result[at] = redacted
@@ -178,7 +178,8 @@ export class Redactor {
     return redacted === undefined ? { bytes, omitted: 'type' } : { ...body, octets: redacted }
   }
 
-  #value(name: string, value: string): string {
+  /** The value of a field without its secrets. */
+  value(name: string, value: string): string {
     switch (this.#fieldKind(name)) {
       case 'secret':
         return value === '' ? value : REDACTED

@@ -46,10 +46,8 @@ export class FrameBuilder {
     return this.#count === 0 ? bytes <= MAX_FRAME_BYTES : this.#end + bytes <= this.#bytes.length
   }
 
-  /**
-   * Copies an event, which has to fit. Returns the copy, which nobody writes to any more.
-   */
-  add(event: Uint8Array, sequence: number, startedAtMs: number): Uint8Array {
+  /** Copies an event, which has to fit. */
+  add(event: Uint8Array, sequence: number, startedAtMs: number): void {
     if (this.#count === 0) this.#begin(event.length, sequence, startedAtMs)
     const start = this.#end
     this.#end += event.length
@@ -58,7 +56,6 @@ export class FrameBuilder {
     this.#lastSequence = sequence
     this.#fromMs = Math.min(this.#fromMs, startedAtMs)
     this.#toMs = Math.max(this.#toMs, startedAtMs)
-    return this.#bytes.subarray(start, this.#end)
   }
 
   /** The frame, of one event at least; the builder begins the next. */

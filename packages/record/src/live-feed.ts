@@ -28,7 +28,7 @@ export const DEFAULT_LIVE_FEED_LIMITS: LiveFeedLimits = {
 export interface LiveBatch {
   /** Number of the first event; the others follow one by one. */
   readonly sequence: number
-  /** Not to be changed; they are those of other viewers, too. */
+  /** The viewer's own. */
   readonly events: readonly Uint8Array[]
   /** Events before `sequence` that this viewer missed since its last batch. */
   readonly dropped: number
@@ -61,8 +61,19 @@ export class LiveFeed {
   readonly #limits: LiveFeedLimits
   readonly #viewers = new Set<Viewer>()
   readonly #onWatched: (isWatched: boolean) => void
-  /** By sequence modulo `maxEvents`. */
-  readonly #ring: (Uint8Array | undefined)[] = []
+  /**
+   * The events' octets, one behind the other, each in one piece; behind the end it goes on at the begin. Grows up to
+   * `maxBytes` and not again.
+   *
+   * PERF: an object for each event would live long enough for every one of them to be moved by the garbage collector
+   * twice: 20 us an event (Node 20.20, 10,000 events, 2026-12-01, loaded machine).
+   */
+  #octets: Uint8Array = new Uint8Array(0)
+  /** Where the next event goes. */
+  #end = 0
+  /** Of event n, at n modulo `maxEvents`. */
+  readonly #starts: Float64Array
+  readonly #lengths: Uint32Array
   #bytes = 0
   #oldest = 1
   #next = 1
@@ -72,6 +83,8 @@ export class LiveFeed {
     this.id = crypto.randomUUID()
     this.#limits = { ...DEFAULT_LIVE_FEED_LIMITS, ...limits }
     this.#onWatched = onWatched
+    this.#starts = new Float64Array(this.#limits.maxEvents)
+    this.#lengths = new Uint32Array(this.#limits.maxEvents)
   }
 
   get viewers(): number {
@@ -93,21 +106,34 @@ export class LiveFeed {
     return this.#bytes
   }
 
-  /** Adds an event, whose bytes are the feed's from now on. */
+  /** Adds a copy of an event. One that is larger than `maxBytes` is counted and not kept. */
   publish(event: Uint8Array): void {
     const { maxEvents, maxBytes } = this.#limits
-    if (this.#next - this.#oldest === maxEvents) this.#evict()
-    this.#ring[this.#next % maxEvents] = event
-    this.#next++
-    this.#bytes += event.length
-    while (this.#bytes > maxBytes && this.#next - this.#oldest > 1) this.#evict()
+    const { length } = event
+    if (length > maxBytes) {
+      while (this.#oldest < this.#next) this.#evict()
+      this.#oldest++
+      this.#next++
+    } else {
+      if (this.#next - this.#oldest === maxEvents) this.#evict()
+      const start = this.#place(length)
+      this.#octets.set(event, start)
+      const slot = this.#next % maxEvents
+      this.#starts[slot] = start
+      this.#lengths[slot] = length
+      this.#end = start + length
+      this.#bytes += length
+      this.#next++
+    }
     for (const viewer of this.#viewers) viewer.wake()
   }
 
-  /** The bytes of an event; undefined if it is not kept any more, or not there yet. */
+  /** A copy of an event; undefined if it is not kept any more, or not there yet. */
   at(sequence: number): Uint8Array | undefined {
     if (sequence < this.#oldest || sequence >= this.#next) return undefined
-    return this.#ring[sequence % this.#limits.maxEvents]
+    const slot = sequence % this.#limits.maxEvents
+    const start = this.#starts[slot]
+    return this.#octets.slice(start, start + this.#lengths[slot])
   }
 
   /**
@@ -131,13 +157,39 @@ export class LiveFeed {
     return Math.min(Math.max(after.sequence + 1, 1), this.#next)
   }
 
+  /** Room for so many octets, at most `maxBytes`: behind the last event, or at the begin; the oldest make way. */
+  #place(length: number): number {
+    for (;;) {
+      const isEmpty = this.#oldest === this.#next
+      const first = isEmpty ? 0 : this.#starts[this.#oldest % this.#limits.maxEvents]
+      if (isEmpty) this.#end = 0
+      const size = this.#octets.length
+      // Free is what is between the last and the oldest event, on both sides of the end of the memory.
+      const isSplit = isEmpty || first < this.#end
+      if (isSplit && this.#end + length <= size) return this.#end
+      if (isSplit && !isEmpty && length <= first) return 0
+      if (!isSplit && this.#end + length <= first) return this.#end
+      if (size < this.#limits.maxBytes && (isEmpty || isSplit)) this.#grow(this.#end + length)
+      else this.#evict()
+    }
+  }
+
+  /** Only while no event is behind the end of the memory. */
+  #grow(needed: number): void {
+    const { maxBytes } = this.#limits
+    const larger = new Uint8Array(Math.min(maxBytes, Math.max(2 * this.#octets.length, needed, MIN_RING_BYTES)))
+    larger.set(this.#octets.subarray(0, this.#end))
+    this.#octets = larger
+  }
+
   #evict(): void {
-    const slot = this.#oldest % this.#limits.maxEvents
-    this.#bytes -= this.#ring[slot]?.length ?? 0
-    this.#ring[slot] = undefined
+    this.#bytes -= this.#lengths[this.#oldest % this.#limits.maxEvents]
     this.#oldest++
   }
 }
+
+/** Of the memory at first. */
+const MIN_RING_BYTES = 65_536
 
 class Viewer implements LiveViewer {
   readonly #feed: LiveFeed

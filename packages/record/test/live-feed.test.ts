@@ -1,4 +1,5 @@
 import { type LiveBatch, LiveFeed } from '@prexy/record/live-feed'
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
 const event = (number: number, bytes = 1): Uint8Array => new Uint8Array(bytes).fill(number)
@@ -73,7 +74,7 @@ describe('a viewer', () => {
   })
 })
 
-test('keeps no more than maxEvents and maxBytes, but always the last event', () => {
+test('keeps no more than maxEvents and maxBytes', () => {
   const feed = feedOf(0, { maxEvents: 5, maxBytes: 10 })
   for (let number = 1; number <= 20; number++) {
     feed.publish(event(number, (number % 4) + 1))
@@ -82,7 +83,38 @@ test('keeps no more than maxEvents and maxBytes, but always the last event', () 
     expect(feed.at(number)?.length).toBe((number % 4) + 1)
   }
   feed.publish(event(21, 999))
-  expect([feed.oldest, feed.newest, feed.keptBytes]).toEqual([21, 21, 999])
+  expect([feed.oldest, feed.newest, feed.keptBytes]).toEqual([22, 21, 0])
+  feed.publish(event(22))
+  expect(feed.at(22)).toEqual(event(22))
+})
+
+test('keeps events as they were, wherever the memory ends, and the last ones that fit', () => {
+  fc.assert(
+    fc.property(
+      fc.integer({ min: 1, max: 8 }),
+      fc.integer({ min: 1, max: 40 }),
+      fc.array(fc.integer({ min: 0, max: 45 }), { maxLength: 60 }),
+      (maxEvents, maxBytes, sizes) => {
+        const feed = new LiveFeed({ maxEvents, maxBytes })
+        const viewer = feed.subscribe({}, () => {})
+        let seen = 0
+        for (const [at, size] of sizes.entries()) {
+          feed.publish(event(at + 1, size))
+          expect(feed.newest).toBe(at + 1)
+          expect(feed.keptBytes).toBeLessThanOrEqual(maxBytes)
+          expect(feed.at(at + 1)).toEqual(size > maxBytes ? undefined : event(at + 1, size))
+          for (let kept = feed.oldest; kept <= feed.newest; kept++) {
+            expect(feed.at(kept)).toEqual(event(kept, sizes[kept - 1]))
+          }
+          if (size % 3 !== 0) continue
+          const batch = viewer?.take(1_000)
+          expect(batch?.sequence).toBe(seen + (batch?.dropped ?? 0) + 1)
+          seen += (batch?.dropped ?? 0) + (batch?.events.length ?? 0)
+          expect(seen).toBe(at + 1)
+        }
+      },
+    ),
+  )
 })
 
 test('has maxViewers viewers, and says when it is watched', () => {

@@ -202,13 +202,13 @@ describe('what the disk does not take', () => {
     const { writer } = startWriter(directory.path, { limits: { maxQueuedBytes: 10_000 } })
     let taken = 0
     for (let sequence = 1; sequence <= 100; sequence++) {
-      if (writer.add(new Uint8Array(1_000).fill(0xc0), sequence, START_MS) !== undefined) taken++
+      if (writer.add(new Uint8Array(1_000).fill(0xc0), sequence, START_MS)) taken++
       expect(writer.queuedBytes).toBeLessThanOrEqual(10_000)
     }
     expect(taken).toBe(9)
     await writer.sync()
     expect(writer.queuedBytes).toBe(0)
-    expect(writer.add(encoded(exchange(101)), 101, START_MS)).toBeDefined()
+    expect(writer.add(encoded(exchange(101)), 101, START_MS)).toBe(true)
     await writer.stop()
   })
 
@@ -224,7 +224,7 @@ describe('what the disk does not take', () => {
     await setup.writer.sync()
     expect(setup.stops).toHaveLength(1)
     expect(setup.stops[0]).toMatch(reason)
-    expect(setup.writer.add(encoded(exchange(3)), 3, START_MS)).toBeUndefined()
+    expect(setup.writer.add(encoded(exchange(3)), 3, START_MS)).toBe(false)
     await setup.writer.stop()
     expect(setup.stops).toHaveLength(1)
   })
