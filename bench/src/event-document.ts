@@ -6,7 +6,12 @@
  * string values of which a quarter never came before, half of them up to 12 bytes and a tenth above 47.
  */
 import { encode } from '@msgpack/msgpack'
-import { type BodyTreatment, EXCHANGE_EVENT_VERSION, type ExchangeEvent, type ExchangeOutcome } from '@prexy/events/exchange'
+import {
+  type BodyTreatment,
+  EXCHANGE_EVENT_VERSION,
+  type ExchangeEvent,
+  type ExchangeOutcome,
+} from '@prexy/events/exchange'
 import { mulberry32 } from './random.ts'
 
 export const MOST_EVENTS = 1_000_000
