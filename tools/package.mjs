@@ -13,10 +13,10 @@ const LICENCE_FILE = /^(?:licen[cs]e|notice|copying)(?:[.-].*)?$/i
  * Writes the package for what was built.
  *
  * @param {string} root
+ * @param {string} target the folder, which is made anew
  * @returns {Promise<string>} where it is
  */
-export async function writePackage(root) {
-  const target = join(root, '.build/package')
+export async function writePackage(root, target = join(root, '.build/package')) {
   rmSync(target, { recursive: true, force: true })
   mkdirSync(join(target, 'bin'), { recursive: true })
   // Tools boot a clone in which nothing is installed; by now it is.
