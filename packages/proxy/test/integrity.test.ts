@@ -8,6 +8,9 @@ const PAGE =
   '<script src=/a.js integrity="sha256-x"></script><script src=//cdn.example/b.js integrity=sha256-y></script>one'
 const POLICY = "Content-Security-Policy: script-src 'sha256-x'"
 
+/** A busy machine needs less for a megabyte in linear time; in quadratic time it would be minutes. */
+const MOST_MS = 15_000
+
 describe('a page with integrity attributes', () => {
   const rows = [
     ['is told of', 'text/html', RULES, {}, PAGE, { keptIntegrity: true }],
@@ -155,19 +158,19 @@ describe('integrity in Link fields', () => {
   it.each(['<', '<a>;', '<a>;x="', ';', '<a>;integrity=', ' ', '<a>;x=";p=";y="', '<a>;x="\\', '<a>;integrity,'])(
     'in linear time: %s many times',
     (text) => {
-      const value = `integrity${text.repeat(65_536 / text.length)}`
+      const value = `integrity${text.repeat(1_048_576 / text.length)}`
       const started = performance.now()
       dropLinkIntegrity(['link', value], () => true)
-      expect(performance.now() - started).toBeLessThan(200)
+      expect(performance.now() - started).toBeLessThan(MOST_MS)
     },
   )
 
   it.each(['; ', ';\t \t', ';a= ', ';= ', ' ; a = b '])('a link that does not end well, in linear time: %j', (text) => {
-    const value = `<a>${text.repeat(16_384 / text.length)}integrity "`
+    const value = `<a>${text.repeat(524_288 / text.length)}integrity "`
     const fields = ['link', value]
     const started = performance.now()
     dropLinkIntegrity(fields, () => true)
-    expect(performance.now() - started).toBeLessThan(1_000)
+    expect(performance.now() - started).toBeLessThan(MOST_MS)
     expect(fields).toEqual(['link', value])
   })
 })
