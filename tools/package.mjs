@@ -5,6 +5,8 @@ import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, write
 import { join } from 'node:path'
 
 const APP = 'apps/prexy'
+/** Its files are in the product as vite made them, with the packages of others in them. */
+const INSPECTOR = 'apps/inspector'
 /** What runs by itself: the command line, and the threads of a hunt. */
 const ENTRIES = { main: 'apps/prexy/dist/main.js', worker: 'packages/hunt/dist/worker.js' }
 const LICENCE_FILE = /^(?:licen[cs]e|notice|copying)(?:[.-].*)?$/i
@@ -87,7 +89,9 @@ export function bundledPackages(root) {
     places.add(place)
     for (const dependency of Object.keys(packages[folder]?.dependencies ?? {})) visit(folder, dependency)
   }
-  for (const dependency of Object.keys(packages[APP].dependencies)) visit(APP, dependency)
+  for (const app of [APP, INSPECTOR]) {
+    for (const dependency of Object.keys(packages[app].dependencies)) visit(app, dependency)
+  }
   return [...places]
     .filter((place) => packages[place].link !== true)
     .map((place) => ({
