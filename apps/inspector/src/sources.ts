@@ -7,6 +7,7 @@ import { decodeHeader } from '@prexy/record/segment-header'
 
 /** Octets of one event that are waited for. */
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
+const BATCH_BYTES = 4 * 1024 * 1024
 
 export interface LiveMessage {
   readonly feed: string
@@ -72,20 +73,44 @@ export async function readSegment(
     problem = typeof header === 'string' ? header : undefined
     return typeof header === 'string' ? undefined : header.salt
   })
+  const batch = batchesFor(sink)
   let loaded = 0
   let damagedBytes = 0
   for await (const chunk of chunksOf(stream)) {
     for (const frame of scanner.push(chunk)) {
       if (frame.kind === 'damage') damagedBytes += frame.bytes
-      else if (frame.kind === 'events') sink.append(frame.payload)
+      else if (frame.kind === 'events') batch.add(frame.payload)
     }
     loaded += chunk.length
     sink.progress({ loaded, total })
   }
+  batch.flush()
   for (const damage of scanner.end()) damagedBytes += damage.bytes
   if (problem !== undefined)
     throw new Error(`the file ${problem}: open a segment, a file of record.directory whose name ends in .prexyrec`)
   return { damagedBytes }
+}
+
+/** Makes few large pieces of many small frames: each piece costs columns of its own to read it. */
+function batchesFor({ append }: Sink): { add: (octets: Uint8Array) => void; flush: () => void } {
+  const held = new Uint8Array(BATCH_BYTES)
+  let length = 0
+  const flush = (): void => {
+    if (length > 0) append(held.subarray(0, length))
+    length = 0
+  }
+  return {
+    flush,
+    add(octets) {
+      if (length + octets.length > BATCH_BYTES) flush()
+      if (octets.length > BATCH_BYTES) {
+        append(octets)
+        return
+      }
+      held.set(octets, length)
+      length += octets.length
+    },
+  }
 }
 
 async function* chunksOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array> {
