@@ -6,12 +6,12 @@
  * without being looked at again. In place, in a proxy that serves 1 KB, 9 us instead of 26 (Node 20.20, 2026-12-01, loaded
  * machine).
  */
-import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { ExchangeEvent, RewriteNotes } from '@prexy/events/exchange'
 import type { FieldDelta } from '@prexy/events/field-delta'
 import type { ExchangeRecord, RecordedBodies, WebSocketCounts } from '@prexy/events/recorded-event'
 import type { Redactor } from '@prexy/events/redact'
 import type { FieldList } from '@prexy/http/fields'
-import { encode } from '@prexy/msgpack/encode'
+import { encode, Encoder } from '@prexy/msgpack/encode'
 
 /** A head: `fields` as they came, `sent` what went on in their place. */
 export interface RecordedHead {
@@ -23,8 +23,6 @@ export interface RecordedHead {
 
 export interface ExchangeParts {
   readonly kind: ExchangeRecord['kind']
-  readonly run: string
-  readonly sequence: number
   readonly event: ExchangeEvent
   readonly request: RecordedHead | undefined
   readonly response: RecordedHead | undefined
@@ -55,6 +53,8 @@ export class ExchangeWriter {
   readonly #redactor: Redactor | undefined
   #bytes: Buffer = Buffer.allocUnsafeSlow(MIN_BYTES)
   #pos = 0
+  /** For what few exchanges have. */
+  readonly #encoder = new Encoder({ ignoreUndefined: true })
   readonly #memos: readonly (readonly Memo[])[] = [0, 1, 2, 3].map(() =>
     Array.from({ length: MEMO_SLOTS }, () => ({ lines: [], ends: [], bytes: new Uint8Array(0) })),
   )
@@ -64,7 +64,7 @@ export class ExchangeWriter {
   }
 
   /** The encoded event, in the writer's memory: valid until the next call. */
-  write(parts: ExchangeParts): Uint8Array {
+  write(run: string, sequence: number, parts: ExchangeParts): Uint8Array {
     const { event, request, response, webSocket, bodies } = parts
     const redactor = this.#redactor
     if (this.#bytes.length > MAX_KEPT_BYTES) this.#bytes = Buffer.allocUnsafeSlow(MIN_BYTES)
@@ -74,9 +74,9 @@ export class ExchangeWriter {
     this.#key(KEYS.kind)
     this.#text(parts.kind)
     this.#key(KEYS.run)
-    this.#text(parts.run)
+    this.#text(run)
     this.#key(KEYS.sequence)
-    this.#number(parts.sequence)
+    this.#number(sequence)
     this.#key(KEYS.version)
     this.#number(event.version)
     this.#key(KEYS.startedAtMs)
@@ -182,8 +182,29 @@ export class ExchangeWriter {
     this.#key(KEYS.outBytes)
     this.#number(outBytes)
     this.#endMap(inner, 5)
-    this.#endMap(count, 4 + this.#other(KEYS.notes, treatment.notes))
+    this.#endMap(count, 4 + this.#notes(treatment.notes))
     return 1
+  }
+
+  #notes(notes: RewriteNotes | undefined): number {
+    if (notes === undefined) return 0
+    const entries: readonly (readonly [string, unknown])[] = Object.entries(notes)
+    if (entries.length === 0) return 0
+    this.#key(KEYS.notes)
+    const count = this.#beginMap()
+    for (const [name, value] of entries) {
+      this.#text(name)
+      if (typeof value === 'string') this.#text(value)
+      else if (typeof value === 'number') this.#number(value)
+      else this.#boolean(value === true)
+    }
+    this.#endMap(count, entries.length)
+    return 1
+  }
+
+  #boolean(value: boolean): void {
+    this.#reserve(1)
+    this.#bytes[this.#pos++] = value ? 0xc3 : 0xc2
   }
 
   #optionalHead(key: Uint8Array, head: RecordedHead | undefined, memo: number): number {
@@ -267,7 +288,7 @@ export class ExchangeWriter {
   /** A value that is not in every exchange; `undefined` and empty maps are left out. Returns how many keys were written. */
   #other(key: Uint8Array, value: object | undefined): number {
     if (value === undefined) return 0
-    const octets = encode(value, { ignoreUndefined: true })
+    const octets = this.#encoder.encodeSharedRef(value)
     if (octets.length === 1) return 0
     this.#key(key)
     this.#copy(octets, 0, octets.length)

@@ -140,13 +140,11 @@ export class Recorder implements ExchangeRecorder {
   }
 
   /** @internal Numbers the event, takes secrets out, and hands it on. */
-  write(parts: Omit<ExchangeParts, 'run' | 'sequence'>): void {
+  write(parts: ExchangeParts): void {
     const { startedAtMs } = parts.event
     if (this.#unreported > 0 && this.#writer?.isBehind === false) this.#reportGap(startedAtMs)
-    const { kind, event, request, response, webSocket, bodies } = parts
-    const { run } = this
     const sequence = ++this.#sequence
-    const octets = this.#encoder.write({ kind, run, sequence, event, request, response, webSocket, bodies })
+    const octets = this.#encoder.write(this.run, sequence, parts)
     if (this.#put(octets, sequence, startedAtMs)) {
       this.recorded++
     } else {

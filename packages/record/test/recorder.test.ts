@@ -223,6 +223,20 @@ const VALUE = fc.oneof(
 const LINES = fc.array(fc.tuple(NAME, VALUE), { maxLength: 12 }).map((lines) => lines.flat())
 const RECORD = fc.record({ lines: LINES, sent: LINES, answer: LINES, size: fc.nat(2 ** 33), path: VALUE })
 
+const STATS = { hits: [1, 300, 70_000], overflows: 0, peakHeldBytes: 9, inBytes: 2 ** 32, outBytes: 5 }
+const TREATMENTS: readonly ExchangeRecord['treatment'][] = [
+  undefined,
+  { kind: 'passed', reason: 'no-rules' },
+  { kind: 'rewritten', decode: 'gzip', encode: 'identity', stats: STATS },
+  {
+    kind: 'rewritten',
+    decode: 'gzip',
+    encode: 'br',
+    stats: STATS,
+    notes: { charset: 'utf-8', unencodable: 3, keptIntegrity: true },
+  },
+]
+
 test('the writer of exchanges writes what the codec would, whatever came before', () => {
   fc.assert(
     fc.property(fc.array(RECORD, { maxLength: 12 }), fc.boolean(), (drafts, isRedacted) => {
@@ -236,13 +250,12 @@ test('the writer of exchanges writes what the codec would, whatever came before'
           request: { minorVersion: 1, fields: lines, sentFields: sent },
           response: { status: 299, fields: answer, sentFields: lines },
           fieldEdits: { request: ['host'], response: [] },
+          treatment: TREATMENTS[at % TREATMENTS.length],
           ...(at % 2 === 0 ? { bodies: { request: { bytes: 3, octets: utf8(path) } } } : {}),
         })
         const { request: q, response: p, bodies } = record
-        const octets = writer.write({
+        const octets = writer.write(record.run, record.sequence, {
           kind: record.kind,
-          run: record.run,
-          sequence: record.sequence,
           event: eventOf(record),
           request: { minorVersion: 1, status: undefined, fields: lines, sent: fieldDelta(lines, q?.sentFields ?? []) },
           response: {
