@@ -287,7 +287,7 @@ export class Tokenizer {
     const { automaton } = this
     this.lastSet = automaton.initialActive
     this.kernel = new WebAssembly.Instance(kernelModule, {
-      host: { textGroupOf: (row) => this.textGroupOf(row) },
+      host: { textGroupOf: (row: number): number => this.textGroupOf(row) },
     }).exports as unknown as Kernel
     this.words = new Int32Array(this.kernel.memory.buffer)
     this.bytes = new Uint8Array(this.kernel.memory.buffer)
