@@ -202,6 +202,9 @@ test.each(['1', '2'])(
       writeFileSync(path, configOf(`Name${reload}`))
       child.kill('SIGHUP')
       while (text.split('SIGHUP: the new configuration is served').length <= reload) await once(child.stderr, 'data')
+      // However quick reloads are, each of them has the load upon it.
+      const before = served
+      while (served === before) bodies.add(await exchange('/', {}))
     }
     over = true
     await Promise.all(load)
@@ -211,7 +214,7 @@ test.each(['1', '2'])(
     streams.clear()
     expect(await stream).toBe('Name0 Name0')
     expect([...bodies].filter((body) => !/^Name\d+$/.test(body))).toEqual([])
-    expect(served).toBeGreaterThan(RELOADS)
+    expect(served).toBeGreaterThanOrEqual(RELOADS)
     expect(text).not.toMatch(/errors|stays|died/)
   },
   RELOADS * 1_500,
