@@ -31,7 +31,7 @@ const long = process.env['PREXY_LONG'] === '1'
 /** Frames of a flood. */
 const COUNT = long ? 10_000 : 1_200
 /** In the long run the limit of the threat model for each script; the sum of all is measured. */
-const MAX_GROWTH_MIB = 40
+const MAX_GROWTH_MIB = long ? 20 : 40
 /** How long an answer is waited for where none is owed. */
 const QUIET_MS = 300
 
