@@ -1,5 +1,6 @@
 import { gzipSync } from 'node:zlib'
 import { answering, flood, plainResponse } from '@prexy/testing/raw-origin'
+import { TimerWheel } from '@prexy/net/timer-wheel'
 import { describe, expect, it } from 'vitest'
 import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
 import { type Setup, setUp } from './harness.ts'
@@ -101,6 +102,19 @@ describe('a client', () => {
     }
     expect((await client.readResponse()).status).toBe(isServed ? 200 : 408)
     if (!isServed) expect(setup.events[0].detail).toBe('slower than minRequestBodyBytesPerSecond')
+  })
+
+  it('that asked while the event loop stood still is answered, not closed for saying nothing', async () => {
+    const clientIdleMs = 200
+    await using setup = await setUp({
+      script: answering(() => plainResponse('ok')),
+      config: { timeouts: { clientIdleMs }, wheel: new TimerWheel({ tickMs: 20 }) },
+    })
+    const client = await setup.connect()
+    while (setup.proxy.connections === 0) await new Promise(setImmediate)
+    client.socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+    for (const until = performance.now() + 2 * clientIdleMs; performance.now() < until; );
+    expect((await client.readResponse()).status).toBe(200)
   })
 
   it('that is kept is closed after clientIdleMs, counted from its last response', async () => {
