@@ -83,6 +83,7 @@ class Workers implements Service {
   readonly #deaths: number[] = []
   readonly #restarts = new Set<NodeJS.Timeout>()
   #onAllServe: () => void = () => {}
+  #onStart: () => void = () => {}
   #fail: (error: CommandError) => void = () => {}
   #onPrepared: (id: number, fault: string | undefined) => void = () => {}
   #onCommitted: (id: number) => void = () => {}
@@ -303,12 +304,24 @@ class Workers implements Service {
     // The configuration changed while it started.
     if (member.change !== this.#lastChange) member.worker.process.kill('SIGTERM')
     if (this.#holdings.size === this.#count) this.#onAllServe()
+    this.#onStart()
+  }
+
+  /** Whether a worker serves within `PREPARE_MS`: all may have died, and their successors may be about to start. */
+  #someServe(): Promise<boolean> {
+    return new Promise((resolve) => {
+      const late = setTimeout(() => resolve(false), PREPARE_MS)
+      this.#onStart = () => {
+        clearTimeout(late)
+        resolve(true)
+      }
+    })
   }
 
   /** Resolves with the first fault, or undefined when all that serve are ready. */
   async #prepareAll(change: number, { files }: Plan): Promise<string | undefined> {
+    if (this.#holdings.size === 0 && !(await this.#someServe())) return 'no worker serves at the moment'
     const waiting = new Set(this.#holdings.keys())
-    if (waiting.size === 0) return 'no worker serves at the moment'
     const fault = await new Promise<string | undefined>((resolve) => {
       const late = setTimeout(() => resolve(`a worker was not ready within ${PREPARE_MS / 1_000} s`), PREPARE_MS)
       this.#onPrepared = (id, reason) => {

@@ -173,6 +173,18 @@ test('a configuration changes in all workers, and a faulty one in none, also not
   expect(new Set(answers)).toEqual(new Set(['Second']))
 })
 
+test('a configuration that changes while no worker is alive is served by those that come', async () => {
+  const it = await fleet(configOf('First'))
+  for (const worker of it.workers()) process.kill(worker, 'SIGKILL')
+  await it.until(() => it.text.split('another one starts').length === 3)
+  writeFileSync(join(folder, 'prexy.yaml'), configOf('Second'))
+  it.child.kill('SIGHUP')
+  await it.until(() => it.text.includes('the new configuration is served'))
+  // A port that was free is another one once nobody holds it any more.
+  const url = [...it.text.matchAll(/listening on (http:\/\/\S+)/g)].at(-1)?.[1] ?? it.url
+  expect(await (await fetch(url)).text()).toBe('Second')
+})
+
 test('what is under way ends before the workers do', async () => {
   const it = await fleet(configOf('Zenith'))
   const responses = await Promise.all(Array.from({ length: 6 }, async () => await fetch(`${it.url}slow`)))
