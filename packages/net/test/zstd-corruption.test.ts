@@ -10,7 +10,7 @@ interface ZstdSync {
   readonly zstdCompressSync?: (body: Uint8Array, options: { params: Record<number, number> }) => Buffer
   readonly zstdDecompressSync?: (coded: Uint8Array) => Buffer
 }
-const { zstdCompressSync, zstdDecompressSync }: ZstdSync = zlib
+const { zstdCompressSync, zstdDecompressSync }: typeof zlib & ZstdSync = zlib
 const missing = CONTENT_CODINGS.includes('zstd')
   ? undefined
   : 'zstd: not in this runtime, its corrupt bodies did not run'
