@@ -35,7 +35,7 @@ export const FIELDS: readonly FieldInfo[] = [
   { name: 'body', kind: 'body', help: 'text in a body: body:"UA-"' },
 ]
 
-export type Comparison = '=' | '>' | '>=' | '<' | '<='
+type Comparison = '=' | '>' | '>=' | '<' | '<='
 
 export type TermTest =
   | { readonly kind: 'text'; readonly field: string; readonly pattern: RegExp }

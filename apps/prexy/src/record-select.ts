@@ -6,6 +6,7 @@ import { findEvent, openRecordings, openSegment, readEvents, RecordingError } fr
 import type { SegmentSummary } from '@prexy/record/segment-reader'
 import { readSessions, type Session } from '@prexy/record/sessions'
 import { CommandError } from './exit-codes.ts'
+import { fileErrorReason } from './read-text.ts'
 import type { SelectFlags } from './record-words.ts'
 
 export interface OpenedRecordings {
@@ -79,6 +80,9 @@ export async function namedEvent(path: string, name: string, secrets: boolean): 
 export function asCommandError(error: unknown): unknown {
   if (error instanceof CommandError) return error
   if (error instanceof RecordingError) return new CommandError(error.message)
-  if (error instanceof Error && 'code' in error && 'syscall' in error) return new CommandError(error.message)
+  if (error instanceof Error && 'code' in error && 'syscall' in error) {
+    const reason = fileErrorReason(error)
+    return new CommandError('path' in error && typeof error.path === 'string' ? `${error.path}: ${reason}` : reason)
+  }
   return error
 }

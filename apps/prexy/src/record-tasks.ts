@@ -54,7 +54,7 @@ export async function listSessions(path: string, json: boolean): Promise<number>
     const files = `${row.segments} file${row.segments === 1 ? '' : 's'}`
     await writeStandardOutput(
       `${style.bold(printable(row.name))}${style.cyan(printable(tags))} ${style.dim(row.id)}\n` +
-        `  ${time}, ${row.events} events, ${formatBytes(row.bytes)} in ${files}${state}\n` +
+        `  ${time}, ${row.events === 1 ? '1 event' : `${row.events} events`}, ${formatBytes(row.bytes)} in ${files}${state}\n` +
         row.notes.map(({ text }) => `  ${printable(text)}\n`).join(''),
     )
   }

@@ -353,7 +353,7 @@ describe('a recording', () => {
 
 test('what is wrong is said', async () => {
   const table: readonly (readonly [args: readonly string[], reason: string])[] = [
-    [['ls', '/nonexistent'], 'ENOENT'],
+    [['ls', '/nonexistent'], 'prexy: /nonexistent: there is no such file'],
     [['show', BIN], 'is no recording of prexy'],
     [['show', '.', 'nonsense'], 'is no name of an event'],
     [['show', '.', '00000000-1'], 'has no event 00000000-1'],

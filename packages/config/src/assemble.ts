@@ -41,7 +41,7 @@ export function isSiteFile(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'host')
 }
 
-export function schemaOf(source: YamlSource): z.ZodType {
+function schemaOf(source: YamlSource): z.ZodType {
   return isSiteFile(source.value) ? siteSchema : configSchema
 }
 
