@@ -35,8 +35,6 @@ export const FIELDS: readonly FieldInfo[] = [
   { name: 'body', kind: 'body', help: 'text in a body: body:"UA-"' },
 ]
 
-type Comparison = '=' | '>' | '>=' | '<' | '<='
-
 export type TermTest =
   | { readonly kind: 'text'; readonly field: string; readonly pattern: RegExp }
   /** Any of the ranges, ends included. */

@@ -41,10 +41,6 @@ export function isSiteFile(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.hasOwn(value, 'host')
 }
 
-function schemaOf(source: YamlSource): z.ZodType {
-  return isSiteFile(source.value) ? siteSchema : configSchema
-}
-
 /** The documents as one configuration; undefined with the reasons in `problems`. */
 export function assemble(sources: readonly YamlSource[]): {
   readonly assembly: Assembly | undefined
