@@ -137,7 +137,7 @@ export function fieldsOf(
       preserveHost = true
       if (value !== '$http_host') notes.add('differs', directive, 'the port that the client named stays in Host')
     } else if (lower === 'host' && /^\$\{?proxy_host\}?$/.test(value)) preserveHost = false
-    else if (OF_THE_CLIENT[lower]?.test(value)) {
+    else if (Object.hasOwn(OF_THE_CLIENT, lower) && OF_THE_CLIENT[lower].test(value)) {
       tellsOfClient = true
       if (value === '$proxy_add_x_forwarded_for')
         notes.add('differs', directive, 'what clients say of themselves is replaced, unless trustedProxies names them')
