@@ -4,7 +4,8 @@ import type { WireFault } from '@prexy/http/wire-fault'
 import type { Connection, ConnectionHandler } from '@prexy/net/connection'
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, encodeAnswer } from './answer.ts'
-import { type BodyPace, bodyTimeout, paceOf } from './body-pace.ts'
+import { bodyTimeout } from './body-pace.ts'
+import { ClientClock } from './client-clock.ts'
 import { type Entrance, isTrusted, peerOf } from './entrance.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
 import type { ExchangeClient, GivenAway } from './exchange-client.ts'
@@ -13,9 +14,6 @@ import { ProxyError } from './proxy-error.ts'
 import { reportRefusal } from './refused-request.ts'
 import { ResponseOutput } from './response-output.ts'
 import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
-
-/** What the one timer of the connection is waiting for. */
-type Waiting = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 'linger'
 
 /** Octets read while a closing client is listened to; then what it still sends is left alone. */
 const MAX_LINGER_BYTES = 1_048_576
@@ -46,9 +44,8 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** That of the exchange under way, or of the last one. */
   #runtime: ProxyRuntime
   readonly #parser: RequestParser
-  readonly #timer: Timer
+  readonly #clock: ClientClock
   readonly #onClosed: (client: ClientConnection) => void
-  #waiting: Waiting = 'nothing'
   #exchange: Exchange | undefined = undefined
   #requestNumber = 0
   #messageBytes = 0
@@ -56,11 +53,6 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   #messageStartedAt = 0
   /** Octets read but not parsed: of a request body that its upstream does not take yet, or of later requests. */
   readonly #pending = new OctetQueue()
-  /** Of the body that is being read, once it was waited for. */
-  #pace: BodyPace | undefined = undefined
-  #isPaced = false
-  /** What the client had taken when it began to be waited for. */
-  #takenBytes = 0
   #parsing = false
   /** Made when reading pauses because of later requests; then `#overrunBy` is the exchange during which it did. */
   #overrunTimer: Timer | undefined = undefined
@@ -87,8 +79,8 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#runtime = runtime
     this.#onClosed = onClosed
     this.#parser = new RequestParser(runtime.requestLimits)
-    this.#timer = new Timer(runtime.life.wheel, () => this.#onTimeout())
-    this.#wait('request', runtime.timeouts.clientIdleMs)
+    this.#clock = new ClientClock(runtime.life.wheel, () => this.#onTimeout())
+    this.#clock.wait('request', runtime.timeouts.clientIdleMs)
   }
 
   /** Closes the connection as soon as it serves nothing. */
@@ -109,7 +101,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
       if (this.#lingerBytes <= MAX_LINGER_BYTES) return false
       // A client that sends all before it reads still needs its answer, which a close would destroy on its way: it has
       // clientLingerMs, and what it sends meanwhile stays with the kernel.
-      if (this.#waiting === 'linger') this.connection.pause()
+      if (this.#clock.waiting === 'linger') this.connection.pause()
       else this.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client sent on while one request was served' }))
       return false
     }
@@ -240,8 +232,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber, this.#messageStartedAt)
     exchange.clientInBytes = this.#messageBytes
     this.#exchange = exchange
-    this.#pace = undefined
-    this.#wait('nothing', 0)
+    this.#clock.begin()
     exchange.begin()
   }
 
@@ -251,28 +242,11 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const { timeouts } = this.#runtime
     const exchange = this.#exchange
     if (exchange === undefined) {
-      if (this.#parser.idle) this.#wait('request', timeouts.clientIdleMs)
-      else if (this.#waiting !== 'headers') this.#wait('headers', timeouts.clientHeadersMs)
-    } else if (exchange.waitsForUpstream) {
-      if (this.#waiting !== 'queue') this.#wait('queue', timeouts.upstreamQueueMs)
-    } else if (this.#waiting !== 'write') {
-      if (exchange.requestEnded || !exchange.takesBody) this.#wait('nothing', 0)
-      else this.#waitForBody(exchange)
+      if (this.#parser.idle) this.#clock.wait('request', timeouts.clientIdleMs)
+      else if (this.#clock.waiting !== 'headers') this.#clock.wait('headers', timeouts.clientHeadersMs)
+    } else {
+      this.#clock.watch(exchange, this.#runtime, exchange.requestEnded, this.#messageBytes)
     }
-  }
-
-  #waitForBody(exchange: Exchange): void {
-    const { clientBodyMs } = this.#runtime.timeouts
-    const left = this.#leftForBody(exchange)
-    this.#isPaced = left < clientBodyMs
-    this.#wait('body', Math.min(left, clientBodyMs))
-  }
-
-  /** By its pace. Once the response has begun, who sends and who answers may take turns for as long as they like. */
-  #leftForBody({ responded }: Exchange): number {
-    if (responded) return Number.POSITIVE_INFINITY
-    this.#pace ??= paceOf(this.#runtime)
-    return this.#pace.wait(this.#messageBytes)
   }
 
   resumeRequest(): void {
@@ -298,16 +272,11 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   waitForWrite(stalled: boolean): void {
     if (stalled) {
       // Not once more while it waits already: that would give a client that takes nothing more time with every write.
-      if (this.#waiting !== 'write') this.#waitForWrite()
+      if (this.#clock.waiting !== 'write') this.#clock.waitForWrite(this.connection.takenBytes, this.#runtime)
     } else {
-      this.#waiting = 'nothing'
+      this.#clock.waiting = 'nothing'
       this.#watch()
     }
-  }
-
-  #waitForWrite(): void {
-    this.#takenBytes = this.connection.takenBytes
-    this.#wait('write', this.#runtime.timeouts.clientWriteMs)
   }
 
   get unsentBytes(): number {
@@ -328,7 +297,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const early: Uint8Array[] = []
     for (let octets = this.#pending.take(); octets !== undefined; octets = this.#pending.take()) early.push(octets)
     this.#closing = true
-    this.#wait('nothing', 0)
+    this.#clock.wait('nothing', 0)
     this.#overrunTimer?.disarm()
     this.connection.resume()
     return { connection: this.connection, early }
@@ -343,7 +312,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   onExchangeEnd(reusable: boolean): void {
     const exchange = this.#exchange
     this.#exchange = undefined
-    this.#waiting = 'nothing'
+    this.#clock.waiting = 'nothing'
     const requestOver = exchange === undefined || exchange.requestEnded || exchange.request.body.kind === 'none'
     if (this.#closing) return
     if (!this.connection.writable) {
@@ -365,7 +334,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#pending.clear()
     this.connection.end()
     this.connection.resume()
-    this.#wait('linger', this.#runtime.timeouts.clientLingerMs)
+    this.#clock.wait('linger', this.#runtime.timeouts.clientLingerMs)
   }
 
   /** A request that does not parse, or a body that does not. */
@@ -398,7 +367,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   leaveToHttp2(): void {
     this.#closing = true
     this.#closed = true
-    this.#timer.release()
+    this.#clock.release()
   }
 
   onEnd(): void {
@@ -415,7 +384,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   onClose(): void {
     this.#closed = true
     this.#leave()
-    this.#timer.release()
+    this.#clock.release()
     this.#overrunTimer?.release()
     this.#onClosed(this)
   }
@@ -425,16 +394,9 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#exchange?.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client closed the connection' }))
   }
 
-  #wait(waiting: Waiting, delayMs: number): void {
-    this.#waiting = waiting
-    if (waiting !== 'body') this.#pace?.rest()
-    if (waiting === 'nothing') this.#timer.disarm()
-    else this.#timer.arm(delayMs)
-  }
-
   #onTimeout(): void {
     const exchange = this.#exchange
-    switch (this.#waiting) {
+    switch (this.#clock.waiting) {
       case 'nothing':
         return
       case 'request':
@@ -448,16 +410,16 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
         exchange?.failRequest(new ProxyError('E_UPSTREAM_BUSY', { detail: 'upstreamQueueMs passed' }))
         return
       case 'body':
-        exchange?.failRequest(bodyTimeout(this.#isPaced))
+        exchange?.failRequest(bodyTimeout(this.#clock.isPaced))
         return
       case 'write':
         if (this.connection.unsentBytes === 0) {
-          this.#waiting = 'nothing'
+          this.#clock.waiting = 'nothing'
           this.#watch()
           return
         }
-        if (this.connection.takenBytes > this.#takenBytes) {
-          this.#waitForWrite()
+        if (this.connection.takenBytes > this.#clock.takenBytes) {
+          this.#clock.waitForWrite(this.connection.takenBytes, this.#runtime)
           return
         }
         this.#closing = true

@@ -21,7 +21,8 @@ import {
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, answerParts } from './answer.ts'
 import { type Entrance, isTrusted, peerOf } from './entrance.ts'
-import { type BodyPace, bodyTimeout, paceOf } from './body-pace.ts'
+import { bodyTimeout } from './body-pace.ts'
+import { ClientClock } from './client-clock.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
 import type { ExchangeClient, GivenAway } from './exchange-client.ts'
 import { fieldBytes, Http2Output, type Http2Stage } from './http2-output.ts'
@@ -140,26 +141,18 @@ export class Http2Client implements Http2SessionHandler {
   }
 }
 
-/** What the timer of a stream waits for. */
-type Waiting = 'nothing' | 'queue' | 'body' | 'write'
-
 class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   readonly #client: Http2Client
   readonly #runtime: ProxyRuntime
   readonly #stream: Http2Stream
   readonly #requestNumber: number
   readonly #startedAt = performance.now()
-  readonly #timer: Timer
+  readonly #clock: ClientClock
   #output: Http2Output | undefined = undefined
   #exchange: Exchange | undefined = undefined
-  #waiting: Waiting = 'nothing'
-  #takenBytes = 0
   #bodyBytes = 0
   /** Octets of the body that came when the upstream could not take them. */
   readonly #pending = new OctetQueue()
-  /** Of the body, once it was waited for. */
-  #pace: BodyPace | undefined = undefined
-  #isPaced = false
   /** The trailers of a request that ended while octets of it were pending, or the exchange took nothing. */
   #pendingEnd: FieldList | undefined = undefined
   #requestEnded = false
@@ -170,7 +163,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
     this.#runtime = runtime
     this.#stream = stream
     this.#requestNumber = requestNumber
-    this.#timer = new Timer(runtime.life.wheel, () => this.#onTimeout())
+    this.#clock = new ClientClock(runtime.life.wheel, () => this.#onTimeout())
   }
 
   begin(block: FieldList, endsStream: boolean): void {
@@ -309,9 +302,9 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   waitForWrite(stalled: boolean): void {
     if (stalled) {
       // Not once more while it waits already: that would give a client that takes nothing more time with every write.
-      if (this.#waiting !== 'write') this.#waitForWrite()
+      if (this.#clock.waiting !== 'write') this.#clock.waitForWrite(this.#stream.takenBytes, this.#runtime)
     } else {
-      this.#waiting = 'nothing'
+      this.#clock.waiting = 'nothing'
       this.#watch()
     }
   }
@@ -327,7 +320,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
 
   onExchangeEnd(): void {
     this.#exchange = undefined
-    this.#wait('nothing', 0)
+    this.#clock.wait('nothing', 0)
     this.#pending.clear()
     if (!this.#closed && !this.#requestEnded) this.#stream.resetAfterEnd()
   }
@@ -338,58 +331,26 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   #watch(): void {
     const exchange = this.#exchange
     if (exchange === undefined || this.#closed) return
-    const { timeouts } = this.#runtime
-    if (exchange.waitsForUpstream) {
-      if (this.#waiting !== 'queue') this.#wait('queue', timeouts.upstreamQueueMs)
-    } else if (this.#waiting !== 'write') {
-      if (this.#requestEnded || !exchange.takesBody) this.#wait('nothing', 0)
-      else this.#waitForBody(exchange)
-    }
-  }
-
-  #waitForBody(exchange: Exchange): void {
-    const { clientBodyMs } = this.#runtime.timeouts
-    const left = this.#leftForBody(exchange)
-    this.#isPaced = left < clientBodyMs
-    this.#wait('body', Math.min(left, clientBodyMs))
-  }
-
-  /** By its pace. Once the response has begun, who sends and who answers may take turns for as long as they like. */
-  #leftForBody({ responded }: Exchange): number {
-    if (responded) return Number.POSITIVE_INFINITY
-    this.#pace ??= paceOf(this.#runtime)
-    return this.#pace.wait(this.#bodyBytes)
-  }
-
-  #waitForWrite(): void {
-    this.#takenBytes = this.#stream.takenBytes
-    this.#wait('write', this.#runtime.timeouts.clientWriteMs)
-  }
-
-  #wait(waiting: Waiting, delayMs: number): void {
-    this.#waiting = waiting
-    if (waiting !== 'body') this.#pace?.rest()
-    if (waiting === 'nothing') this.#timer.disarm()
-    else this.#timer.arm(delayMs)
+    this.#clock.watch(exchange, this.#runtime, this.#requestEnded, this.#bodyBytes)
   }
 
   #onTimeout(): void {
     const exchange = this.#exchange
-    switch (this.#waiting) {
+    switch (this.#clock.waiting) {
       case 'nothing':
         return
       case 'queue':
         exchange?.failRequest(new ProxyError('E_UPSTREAM_BUSY', { detail: 'upstreamQueueMs passed' }))
         return
       case 'body':
-        exchange?.failRequest(bodyTimeout(this.#isPaced))
+        exchange?.failRequest(bodyTimeout(this.#clock.isPaced))
         return
       case 'write':
         if (this.#stream.unsentBytes === 0) {
-          this.#waiting = 'nothing'
+          this.#clock.waiting = 'nothing'
           this.#watch()
-        } else if (this.#stream.takenBytes > this.#takenBytes) {
-          this.#waitForWrite()
+        } else if (this.#stream.takenBytes > this.#clock.takenBytes) {
+          this.#clock.waitForWrite(this.#stream.takenBytes, this.#runtime)
         } else {
           exchange?.abort(new ProxyError('E_CLIENT_STALLED', { detail: 'clientWriteMs passed' }))
           this.#stream.reset()
@@ -409,7 +370,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
     const wasGivenUp = !completed && !this.#stream.resetByUs
     this.#exchange?.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client reset the stream or left' }))
     this.#exchange = undefined
-    this.#timer.release()
+    this.#clock.release()
     this.#client.onStreamClosed(this, wasGivenUp)
   }
 
