@@ -3,13 +3,13 @@ import { type BodyPace, paceOf } from './body-pace.ts'
 import type { Exchange } from './exchange.ts'
 import type { ProxyRuntime } from './runtime.ts'
 
-/** What a client is waited for. */
-export type ClientWait = 'nothing' | 'request' | 'headers' | 'queue' | 'body' | 'write' | 'linger'
+/** What a client is waited for while an exchange goes on. */
+type ExchangeWait = 'nothing' | 'queue' | 'body' | 'write'
 
-/** Times a client, or one stream of it, for one thing at a time. Belongs to it until `release`. */
-export class ClientClock {
+/** Times a client, or one stream of it, for one thing at a time; `Other`: what else than an exchange there is to wait for. */
+export class ClientClock<Other extends string = never> {
   /** Set to `nothing`, a timer that is armed still rings, and finds nothing to do. */
-  waiting: ClientWait = 'nothing'
+  waiting: ExchangeWait | Other = 'nothing'
   /** Whether it is its pace that ends the wait for a body. */
   isPaced = false
   /** What the client had taken when it began to be waited for. */
@@ -22,7 +22,7 @@ export class ClientClock {
     this.#timer = new Timer(wheel, onTimeout)
   }
 
-  wait(waiting: ClientWait, delayMs: number): void {
+  wait(waiting: ExchangeWait | Other, delayMs: number): void {
     this.waiting = waiting
     if (waiting !== 'body') this.#pace?.rest()
     if (waiting === 'nothing') this.#timer.disarm()
@@ -64,6 +64,7 @@ export class ClientClock {
     this.wait('write', timeouts.clientWriteMs)
   }
 
+  /** Once nothing is to be timed any more. */
   release(): void {
     this.#timer.release()
   }

@@ -44,7 +44,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   /** That of the exchange under way, or of the last one. */
   #runtime: ProxyRuntime
   readonly #parser: RequestParser
-  readonly #clock: ClientClock
+  readonly #clock: ClientClock<'request' | 'headers' | 'linger'>
   readonly #onClosed: (client: ClientConnection) => void
   #exchange: Exchange | undefined = undefined
   #requestNumber = 0
