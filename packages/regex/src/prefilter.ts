@@ -171,8 +171,8 @@ function chooseFingerprints(beginnings: readonly Beginning[]): Fingerprints[] {
       for (let offset = 0; offset < longest; offset++) {
         if (offsets.includes(offset)) continue
         const elsewhere = bucketWeights[offset].reduce((sum, weight, bucket) => sum + weight * weights[bucket], 0)
-        const count = hits === undefined ? countBytes(members[offset]) : countHits(hits, members[offset], offset)
-        const share = count / SAMPLE.length + elsewhere
+        const places = hits === undefined ? countBytes(members[offset]) : countHits(hits, members[offset], offset)
+        const share = places / SAMPLE.length + elsewhere
         if (best >= 0 && share >= hitting) continue
         best = offset
         hitting = share

@@ -487,12 +487,7 @@ function edgeAddress(index: i32): usize {
 /** `heldBytes`, or where that takes a look at what can follow, the complement of a number that is no less. */
 function heldOrBound(): i32 {
   const row: usize = cb(ROW)
-  if (!mayLookAhead(row)) return heldBytes()
-  const only = cb(LIMIT_HELD_ONLY)
-  store<i32>(LIMIT_HELD_ONLY, 1)
-  const bytes = heldAtMost(row, cb(POS))
-  store<i32>(LIMIT_HELD_ONLY, only)
-  return ~bytes
+  return mayLookAhead(row) ? ~bytesFromBarrier(row, cb(POS)) : heldBytes()
 }
 
 /** Whether `held` would have to look at all that can follow. */
@@ -503,10 +498,13 @@ function mayLookAhead(row: usize): bool {
 /** No less than `held`, without a look at what can follow. */
 function heldAtMost(row: usize, pos: i32): i32 {
   if (!mayLookAhead(row)) return held(row, pos)
-  const groups: usize = cb(GROUPS)
-  const edgeCount = cb(EDGE_COUNT)
-  const bytes = pos - barrierWith(row, pos, groups, load<i32>(row - ROW_GROUPS), edgeCount, 0, 0)
-  return cb(LIMIT_HELD_ONLY) != 0 ? bytes : bytes + (edgeCount - load<i32>(groups, 4))
+  const bytes = bytesFromBarrier(row, pos)
+  return cb(LIMIT_HELD_ONLY) != 0 ? bytes : bytes + (cb(EDGE_COUNT) - load<i32>(cb(GROUPS), 4))
+}
+
+/** All bytes whose treatment is open, whether or not somebody needs them. */
+function bytesFromBarrier(row: usize, pos: i32): i32 {
+  return pos - barrierWith(row, pos, cb(GROUPS), load<i32>(row - ROW_GROUPS), cb(EDGE_COUNT), 0, 0)
 }
 
 /** `heldBytes` alone, for the host. */
