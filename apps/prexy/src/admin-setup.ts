@@ -2,12 +2,13 @@
 import { newToken } from '@prexy/admin/access'
 import { type AdminServer, startAdmin } from '@prexy/admin/admin-server'
 import type { AdminHost, AdminRoute, AdminStatus, ReloadOutcome } from '@prexy/admin/host'
+import { mergeSnapshots } from '@prexy/admin/metrics'
 import type { AdminSettings, RouteConfig } from '@prexy/config/config'
 import { addressUrl } from './address-url.ts'
 import { inspectorAssets } from './inspector-assets.ts'
 import { listenError } from './listen-error.ts'
 import type { Plan, Service } from './service.ts'
-import { gaugesOf, metricsOf } from './statistics.ts'
+import { gaugesOf } from './statistics.ts'
 import { VERSION } from './version.ts'
 
 /** What the server does for its admin listener. */
@@ -79,8 +80,10 @@ function adminHost({
         residentBytes: all.reduce((sum, { residentBytes }) => sum + residentBytes, 0),
       }
     },
-    metrics: async () => metricsOf(await service.statistics()),
-    gauges: async () => gaugesOf(await service.statistics()),
+    async measure() {
+      const all = await service.statistics()
+      return { metrics: mergeSnapshots(all.map(({ metrics }) => metrics)), gauges: gaugesOf(all) }
+    },
     routes: () => routesOf(plan()),
     isReady: () => !isDraining(),
     reload,

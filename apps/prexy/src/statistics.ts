@@ -1,5 +1,5 @@
 /** What the processes of a server count and use, for the admin listener. */
-import { mergeSnapshots, type MetricsSnapshot, type ProxyMetrics } from '@prexy/admin/metrics'
+import type { MetricsSnapshot, ProxyMetrics } from '@prexy/admin/metrics'
 import type { Gauge } from '@prexy/admin/prometheus'
 import type { ProxyConfig } from '@prexy/proxy/proxy-config'
 import type { RunningRecording } from './record-setup.ts'
@@ -45,10 +45,6 @@ export function countedConfig(config: ProxyConfig, metrics: ProxyMetrics | undef
       onExchange?.(event, seen)
     },
   }
-}
-
-export function metricsOf(all: readonly ProcessStatistics[]): MetricsSnapshot {
-  return mergeSnapshots(all.map(({ metrics }) => metrics))
 }
 
 export function gaugesOf(all: readonly ProcessStatistics[]): readonly Gauge[] {

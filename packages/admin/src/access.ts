@@ -30,11 +30,10 @@ export interface AccessRequest {
   readonly isAction: boolean
 }
 
-export type AccessVerdict =
-  | { readonly kind: 'allowed' }
-  | { readonly kind: 'refused'; readonly status: 401 | 403 | 421; readonly reason: string }
-
-const ALLOWED: AccessVerdict = { kind: 'allowed' }
+export interface Refusal {
+  readonly status: 401 | 403 | 421
+  readonly reason: string
+}
 
 export class Access {
   readonly #digest: Buffer
@@ -47,34 +46,35 @@ export class Access {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
   }
 
-  /** Whether a request comes from whom it should; its token is another matter. */
-  checkSender({ method, host, origin, isAction }: AccessRequest): AccessVerdict {
+  /** Why a request does not come from whom it should; its token is another matter. */
+  checkSender({ method, host, origin, isAction }: AccessRequest): Refusal | undefined {
     if (host === undefined || !this.#isOwnHost(host)) {
       const reason = 'this host name is not one of the admin listener; add it to admin.hosts if it is yours'
-      return { kind: 'refused', status: 421, reason }
+      return { status: 421, reason }
     }
     const changes = isAction || (method !== 'GET' && method !== 'HEAD')
     if (changes && origin !== undefined && !isSameOrigin(origin, host)) {
-      return { kind: 'refused', status: 403, reason: 'requests of other sites are not answered' }
+      return { status: 403, reason: 'requests of other sites are not answered' }
     }
-    return ALLOWED
+    return undefined
   }
 
-  checkToken(request: AccessRequest, nowMs: number): AccessVerdict {
+  /** Why a request lacks what signs it in. */
+  checkToken(request: AccessRequest, nowMs: number): Refusal | undefined {
     const { authorization } = request
     const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
     if (bearer !== undefined) {
-      return this.isToken(bearer) ? ALLOWED : { kind: 'refused', status: 401, reason: 'this is not the token' }
+      return this.isToken(bearer) ? undefined : { status: 401, reason: 'this is not the token' }
     }
     if (!this.#isSignedIn(request, nowMs)) {
-      return { kind: 'refused', status: 401, reason: 'send the token: Authorization: Bearer TOKEN' }
+      return { status: 401, reason: 'send the token: Authorization: Bearer TOKEN' }
     }
     // Browsers send Origin with all that is not a plain GET; without it the cookie may come from anywhere.
     const isPlain = !request.isAction && (request.method === 'GET' || request.method === 'HEAD')
     if (!isPlain && request.origin === undefined) {
-      return { kind: 'refused', status: 403, reason: 'a browser has to say where the request comes from' }
+      return { status: 403, reason: 'a browser has to say where the request comes from' }
     }
-    return ALLOWED
+    return undefined
   }
 
   isToken(given: string): boolean {

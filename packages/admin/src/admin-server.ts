@@ -7,7 +7,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
-import { Access, type AccessRequest, type AccessVerdict } from './access.ts'
+import { Access, type AccessRequest } from './access.ts'
 import { type ApiAnswer, fault, findOperation, json } from './api.ts'
 import type { AdminHost } from './host.ts'
 import { parseSubscription, sendLive } from './live-socket.ts'
@@ -119,7 +119,7 @@ export async function startAdmin(init: AdminInit): Promise<AdminServer> {
     const url = urlOf(request)
     const subscription = parseSubscription(url.searchParams)
     const sender = accessRequest(request, true)
-    const verdict = refusal(access.checkSender(sender)) ?? refusal(access.checkToken(sender, Date.now()))
+    const verdict = access.checkSender(sender) ?? access.checkToken(sender, Date.now())
     if (verdict !== undefined) refuseUpgrade(socket, verdict.status, verdict.reason)
     else if (url.pathname !== LIVE_PATH || feed === undefined)
       refuseUpgrade(socket, 404, 'there are no live events here')
@@ -166,7 +166,7 @@ async function answer(call: Call): Promise<void> {
   const sender = accessRequest(request, false)
   // Probes and scrapers call by whatever name they have, and learn nothing that a token protects.
   if (!open) {
-    const refused = refusal(access.checkSender(sender))
+    const refused = access.checkSender(sender)
     if (refused !== undefined) return await sendAnswer(request, response, fault(refused.status, refused.reason))
   }
   if (pathname === SESSION_PATH) return await answerSession(call, sender)
@@ -176,7 +176,7 @@ async function answer(call: Call): Promise<void> {
     return await sendAnswer(request, response, fault(404, `there is nothing at ${pathname}`))
   }
   if (!open) {
-    const refused = refusal(access.checkToken(sender, Date.now()))
+    const refused = access.checkToken(sender, Date.now())
     if (refused !== undefined) {
       if (refused.status === 401) response.setHeader('WWW-Authenticate', 'Bearer realm="prexy admin"')
       return await sendAnswer(request, response, fault(refused.status, refused.reason))
@@ -194,11 +194,7 @@ async function answer(call: Call): Promise<void> {
 async function answerSession({ access, request, response, limits, port }: Call, sender: AccessRequest): Promise<void> {
   const nowMs = Date.now()
   if (request.method === 'GET' || request.method === 'HEAD') {
-    return await sendAnswer(
-      request,
-      response,
-      json({ signedIn: refusal(access.checkToken(sender, nowMs)) === undefined }),
-    )
+    return await sendAnswer(request, response, json({ signedIn: access.checkToken(sender, nowMs) === undefined }))
   }
   if (request.method === 'DELETE') {
     response.setHeader('Set-Cookie', access.signOut(sender.cookie, port))
@@ -281,10 +277,6 @@ const REASONS: Readonly<Record<number, string>> = {
 function accessRequest({ method, headers }: IncomingMessage, isAction: boolean): AccessRequest {
   const { host, origin, authorization, cookie } = headers
   return { method: method ?? 'GET', host, origin, authorization, cookie, isAction }
-}
-
-function refusal(verdict: AccessVerdict): Extract<AccessVerdict, { kind: 'refused' }> | undefined {
-  return verdict.kind === 'refused' ? verdict : undefined
 }
 
 /** Only path and query of the target are looked at. */

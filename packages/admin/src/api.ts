@@ -63,8 +63,8 @@ export const OPERATIONS: readonly Operation[] = [
     answers: { 200: 'Text format 0.0.4.' },
     type: PROMETHEUS_TYPE,
     handle: async ({ host }) => {
-      const [snapshot, gauges] = await Promise.all([host.metrics(), host.gauges()])
-      return { status: 200, type: PROMETHEUS_TYPE, body: prometheusText(snapshot, gauges) }
+      const { metrics, gauges } = await host.measure()
+      return { status: 200, type: PROMETHEUS_TYPE, body: prometheusText(metrics, gauges) }
     },
   },
   {
@@ -92,7 +92,7 @@ export const OPERATIONS: readonly Operation[] = [
     open: false,
     answers: { 200: 'What was counted since the start.' },
     type: JSON_TYPE,
-    handle: async ({ host }) => json(await host.metrics()),
+    handle: async ({ host }) => json((await host.measure()).metrics),
   },
   {
     method: 'GET',

@@ -5,9 +5,8 @@ import type { Gauge } from './prometheus.ts'
 
 export interface AdminHost {
   status(): Promise<AdminStatus>
-  metrics(): Promise<MetricsSnapshot>
-  /** Of the process, its connections and its recorder. */
-  gauges(): Promise<readonly Gauge[]>
+  /** What all processes counted, and what is true of them, their connections and their recorders now. */
+  measure(): Promise<{ readonly metrics: MetricsSnapshot; readonly gauges: readonly Gauge[] }>
   routes(): readonly AdminRoute[]
   /** False before the listeners are open and from the moment on at which the proxy is to stop. */
   isReady(): boolean

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { Access, type AccessRequest, MAX_BROWSER_SESSIONS, newToken, SESSION_MS } from '../src/access.ts'
+import { Access, type AccessRequest, MAX_BROWSER_SESSIONS, newToken, type Refusal, SESSION_MS } from '../src/access.ts'
 
 const TOKEN = 'a-token-of-this-test'
 const NOW = 1_700_000_000_000
@@ -16,8 +16,8 @@ function request(changes: Partial<AccessRequest>): AccessRequest {
   }
 }
 
-function statusOf(verdict: ReturnType<Access['checkSender']>): number {
-  return verdict.kind === 'allowed' ? 200 : verdict.status
+function statusOf(refusal: Refusal | undefined): number {
+  return refusal?.status ?? 200
 }
 
 describe('the sender', () => {

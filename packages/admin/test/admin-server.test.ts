@@ -44,8 +44,10 @@ function hostOf(seen: Seen, changes: Partial<AdminHost> = {}): AdminHost {
       openConnections: 0,
       residentBytes: 1,
     }),
-    metrics: async () => metrics.snapshot(),
-    gauges: async () => [{ name: 'prexy_open_connections', help: 'Now.', type: 'gauge', values: [{ value: 7 }] }],
+    measure: async () => ({
+      metrics: metrics.snapshot(),
+      gauges: [{ name: 'prexy_open_connections', help: 'Now.', type: 'gauge', values: [{ value: 7 }] }],
+    }),
     routes: () => [
       {
         name: 'shop',
