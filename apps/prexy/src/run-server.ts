@@ -7,7 +7,7 @@ import type { Config } from '@prexy/config/config'
 import { formatProblem } from '@prexy/config/problem'
 import { FILE_SYSTEM } from './config-files.ts'
 import { addressUrl } from './address-url.ts'
-import { type AdminDuties, startAdminListener } from './admin-setup.ts'
+import type { AdminDuties } from './admin-setup.ts'
 import { watchConfiguration } from './config-watch.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import { recordFiles } from './file-snapshot.ts'
@@ -136,6 +136,7 @@ async function serve(
 
   try {
     if (settings !== undefined) {
+      const { startAdminListener } = await import('./admin-setup.ts')
       admin = await startAdminListener(settings, duties, say).catch(async (error: unknown) => {
         await service.stop(0)
         throw error

@@ -10,7 +10,7 @@ import type { CompiledLists } from './config-compile.ts'
 import type { FileSnapshot } from './file-snapshot.ts'
 import { LogFiles } from './log-file.ts'
 import { listenError } from './listen-error.ts'
-import { startRecording } from './record-setup.ts'
+import type { RunningRecording } from './record-setup.ts'
 import type { Source } from './source.ts'
 import { countedConfig, measureProcess, type ProcessStatistics } from './statistics.ts'
 
@@ -45,7 +45,11 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
   const logFiles = new LogFiles(say)
   let log = createAccessLog(first.config, logFiles)
   const { record } = first.config
-  const recording = record === undefined ? undefined : await startRecording(record, say)
+  let recording: RunningRecording | undefined
+  if (record !== undefined) {
+    const { startRecording } = await import('./record-setup.ts')
+    recording = await startRecording(record, say)
+  }
   const metrics = new ProxyMetrics()
   const counted = first.config.admin === undefined ? undefined : metrics
   const proxyConfig = ({ config, compiled, changedMs }: Plan): ProxyConfig =>

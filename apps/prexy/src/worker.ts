@@ -16,7 +16,7 @@ import { LogFiles } from './log-file.ts'
 import { listenError } from './listen-error.ts'
 import { drainMsOf, type Source } from './source.ts'
 import type { Plan } from './service.ts'
-import { type RunningRecording, startRecording } from './record-setup.ts'
+import type { RunningRecording } from './record-setup.ts'
 import { type LiveRelay, relayLive } from './live-relay.ts'
 import { countedConfig, measureProcess } from './statistics.ts'
 import { isOrder, type Order, type Report } from './worker-messages.ts'
@@ -180,8 +180,9 @@ class Worker {
       const plan = this.#plan(files)
       const { record } = plan.config
       this.#log = createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
-      if (record !== undefined && session !== undefined) this.#recording = await startRecording(record, say, session)
-      if (this.#recording !== undefined) {
+      if (record !== undefined && session !== undefined) {
+        const { startRecording } = await import('./record-setup.ts')
+        this.#recording = await startRecording(record, say, session)
         this.#relay = relayLive(this.#recording.feed, (events) => this.#report({ kind: 'live', events }))
       }
       this.#isCounted = plan.config.admin !== undefined

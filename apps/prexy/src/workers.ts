@@ -12,7 +12,7 @@ import type { LiveFeed } from '@prexy/record/live-feed'
 import { CommandError } from './exit-codes.ts'
 import { Handovers, Holding } from './handovers.ts'
 import { copyLines } from './line-copy.ts'
-import { type RunningRecording, startRecording } from './record-setup.ts'
+import type { RunningRecording } from './record-setup.ts'
 import type { Plan, Service } from './service.ts'
 import type { ProcessStatistics } from './statistics.ts'
 import { isReport, type Order, type Report } from './worker-messages.ts'
@@ -53,8 +53,11 @@ export async function serveWithWorkers(
   // The session is of this process; its workers write what belongs to it.
   const { record } = first.config
   let onWatched = (_isWatched: boolean): void => {}
-  const recording =
-    record === undefined ? undefined : await startRecording(record, say, undefined, (isWatched) => onWatched(isWatched))
+  let recording: RunningRecording | undefined
+  if (record !== undefined) {
+    const { startRecording } = await import('./record-setup.ts')
+    recording = await startRecording(record, say, undefined, (isWatched) => onWatched(isWatched))
+  }
   const workers = new Workers(first, count, recording, say)
   onWatched = (isWatched) => workers.watch(isWatched)
   await Promise.race([workers.allServe, workers.failure, stopped.then(() => workers.startNoMore())])
