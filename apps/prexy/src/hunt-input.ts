@@ -4,6 +4,7 @@ import { type FoundSources, findSources, sniffBytes, type SkippedSource } from '
 import { SNIFF_BYTES } from '@prexy/hunt/sniff'
 import type { HuntSource } from '@prexy/hunt/sources'
 import type { ScanReport } from '@prexy/hunt/scan-report'
+import { exitOnSignals } from './exit-on-signal.ts'
 import { CommandError } from './exit-codes.ts'
 import { createProgress, NO_PROGRESS, type Progress } from './progress.ts'
 import { readStandardInput } from './standard-input.ts'
@@ -23,13 +24,7 @@ function removeSortedAtExit(): void {
   if (isWatched) return
   isWatched = true
   process.once('exit', removeSortFolders)
-  for (const [signal, number] of [
-    ['SIGHUP', 1],
-    ['SIGINT', 2],
-    ['SIGTERM', 15],
-  ] as const) {
-    process.once(signal, () => process.exit(128 + number))
-  }
+  exitOnSignals()
 }
 
 /** Finds what is to be read. Throws when nothing is. */

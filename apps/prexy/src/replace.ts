@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { randomBytes } from 'node:crypto'
 import { GatherSink } from '@prexy/rewrite/gather-sink'
 import { RewriteAborted, type RuleSet } from '@prexy/rewrite/rewriter'
+import { exitOnSignals } from './exit-on-signal.ts'
 import { CommandError, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
 import { createProgress, NO_PROGRESS, type Progress } from './progress.ts'
 import { fileErrorReason } from './read-text.ts'
@@ -218,13 +219,7 @@ function removePendingFilesAtExit(): void {
       }
     }
   })
-  for (const [signal, number] of [
-    ['SIGHUP', 1],
-    ['SIGINT', 2],
-    ['SIGTERM', 15],
-  ] as const) {
-    process.once(signal, () => process.exit(128 + number))
-  }
+  exitOnSignals()
 }
 
 function progressFor(inputs: readonly string[], wanted: boolean): Progress {

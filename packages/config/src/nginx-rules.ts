@@ -8,14 +8,7 @@
 import { MAX_HELD_BYTES, type RewriteOptions } from './config-schema.ts'
 import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
-import {
-  constantText,
-  escapePattern,
-  type NginxConstants,
-  type NginxPart,
-  nginxParts,
-  templateOf,
-} from './nginx-variables.ts'
+import { carriedTemplate, constantText, escapePattern, type NginxConstants, nginxParts } from './nginx-variables.ts'
 import {
   mediaType,
   type RawHeaderConditions,
@@ -123,23 +116,8 @@ function literalRule(
   const constant = constantText(parts, constants)
   const withFlags = flags === '' ? {} : { flags }
   if (constant !== undefined) return { text, with: constant, ...withFlags }
-  const template = templateFor(directive, parts, constants, notes)
+  const template = carriedTemplate(directive, parts, constants, 'raw', notes)
   return template === undefined ? undefined : { regex: escapePattern(text), with: template, ...withFlags }
-}
-
-function templateFor(
-  directive: NginxDirective,
-  parts: readonly NginxPart[],
-  constants: NginxConstants,
-  notes: NginxNotes,
-): string | undefined {
-  const made = templateOf(parts, constants, 'raw')
-  if (typeof made === 'string') {
-    notes.add('missing', directive, `prexy has no variable for $${made}`)
-    return undefined
-  }
-  for (const difference of made.differs) notes.add('differs', directive, difference)
-  return made.template
 }
 
 /** text/html is always among them. */
@@ -190,7 +168,7 @@ function subsPattern(
   constants: NginxConstants,
   notes: NginxNotes,
 ): RawRegexRule | undefined {
-  const template = templateFor(directive, nginxParts(replacement, 'nginx'), constants, notes)
+  const template = carriedTemplate(directive, nginxParts(replacement, 'nginx'), constants, 'raw', notes)
   if (template === undefined) return undefined
   if (/\\[nsvRWDHSX]|\[\^(?![^\]]*\\n)/.test(pattern)) {
     notes.add('differs', directive, 'nginx looks at each line by itself; here the pattern may match across lines')
@@ -241,7 +219,7 @@ function replaceFilter(scope: NginxScope, constants: NginxConstants, notes: Ngin
   if (unless === 'always') return NOTHING
   const rules = inForce(scope, 'replace_filter').flatMap((directive): NginxRule[] => {
     const [regex = '', replacement = '', flags = ''] = directive.args
-    const template = templateFor(directive, nginxParts(replacement, 'replace_filter'), constants, notes)
+    const template = carriedTemplate(directive, nginxParts(replacement, 'replace_filter'), constants, 'raw', notes)
     if (template === undefined) return []
     const rule: RawRegexRule = {
       regex,

@@ -3,12 +3,12 @@ import { type RawHeaderRule, requestHeaderRuleSchema, responseHeaderRuleSchema }
 import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import {
+  carriedTemplate,
   constantText,
   escapePattern,
   escapeTemplate,
   type NginxConstants,
   nginxParts,
-  templateOf,
 } from './nginx-variables.ts'
 
 /** Where a `proxy_pass` leads. */
@@ -201,13 +201,7 @@ function valueOf(
     notes.add('missing', directive, 'groups of a location or a server name have no counterpart')
     return undefined
   }
-  const made = templateOf(parts, constants, 'plain')
-  if (typeof made === 'string') {
-    notes.add('missing', directive, `prexy has no variable for $${made}`)
-    return undefined
-  }
-  for (const difference of made.differs) notes.add('differs', directive, difference)
-  return made.template
+  return carriedTemplate(directive, parts, constants, 'plain', notes)
 }
 
 /** `proxy_redirect`: without one, addresses of the upstream become those of the location. */
@@ -240,19 +234,15 @@ function locationRules(
       notes.add('missing', directive, 'what it looks for changes with the request')
       return []
     }
-    const made = templateOf(parts, constants, 'plain')
-    if (typeof made === 'string') {
-      notes.add('missing', directive, `prexy has no variable for $${made}`)
-      return []
-    }
-    for (const difference of made.differs) notes.add('differs', directive, difference)
-    if (pattern === undefined) return [locationRule(`^${escapePattern(text ?? '')}`, absolute(made.template), '')]
+    const template = carriedTemplate(directive, parts, constants, 'plain', notes)
+    if (template === undefined) return []
+    if (pattern === undefined) return [locationRule(`^${escapePattern(text ?? '')}`, absolute(template), '')]
     // A pattern gives the whole new value.
     const whole = `${from
       .slice(pattern.length)
       .replace(/^(?!\^)/, '^.*?')
       .replace(/(?<!\$)$/, '.*$')}`
-    return [locationRule(whole, absolute(made.template), pattern === '~*' ? 'i' : '')]
+    return [locationRule(whole, absolute(template), pattern === '~*' ? 'i' : '')]
   })
 }
 

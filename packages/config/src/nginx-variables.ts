@@ -1,6 +1,6 @@
 /** Texts with variables of nginx: read, filled with what is constant, and turned into templates of ours. */
 import type { NginxDirective } from './nginx-syntax.ts'
-import type { NginxScope } from './nginx-scope.ts'
+import type { NginxNotes, NginxScope } from './nginx-scope.ts'
 
 /** A piece of a text: a literal, a variable without its `$`, or a group of a pattern (0: the whole match). */
 export type NginxPart =
@@ -153,4 +153,21 @@ export function escapePattern(text: string): string {
     .replaceAll('\n', '\\n')
     .replaceAll('\r', '\\r')
     .replaceAll('\t', '\\t')
+}
+
+/** The same for a directive: what it lacks or differs in is told. Undefined where there is no template. */
+export function carriedTemplate(
+  directive: NginxDirective,
+  parts: readonly NginxPart[],
+  constants: NginxConstants,
+  raw: 'raw' | 'plain',
+  notes: NginxNotes,
+): string | undefined {
+  const made = templateOf(parts, constants, raw)
+  if (typeof made === 'string') {
+    notes.add('missing', directive, `prexy has no variable for $${made}`)
+    return undefined
+  }
+  for (const difference of made.differs) notes.add('differs', directive, difference)
+  return made.template
 }

@@ -38,30 +38,13 @@ export type Column =
 export const PROFILE_NAMES = ['minimal', 'standard', 'verbose', 'all-fields'] as const
 export type Profile = (typeof PROFILE_NAMES)[number]
 
+const EVENT: readonly Column[] = ['Timestamp', 'Host', 'Channel', 'EventID', 'Level', 'RecordID', 'RuleTitle']
+
 export const PROFILES: Readonly<Record<Profile, readonly Column[]>> = {
   minimal: ['Timestamp', 'Host', 'Channel', 'EventID', 'Level', 'RuleTitle', 'Details'],
-  standard: [
-    'Timestamp',
-    'Host',
-    'Channel',
-    'EventID',
-    'Level',
-    'RecordID',
-    'RuleTitle',
-    'Details',
-    'ExtraFields',
-    'Source',
-    'Record',
-    'RuleID',
-  ],
+  standard: [...EVENT, 'Details', 'ExtraFields', 'Source', 'Record', 'RuleID'],
   verbose: [
-    'Timestamp',
-    'Host',
-    'Channel',
-    'EventID',
-    'Level',
-    'RecordID',
-    'RuleTitle',
+    ...EVENT,
     'Details',
     'ExtraFields',
     'Tactics',
@@ -78,21 +61,7 @@ export const PROFILES: Readonly<Record<Profile, readonly Column[]>> = {
     'Record',
     'Recovered',
   ],
-  'all-fields': [
-    'Timestamp',
-    'Host',
-    'Channel',
-    'EventID',
-    'Level',
-    'RecordID',
-    'RuleTitle',
-    'AllFields',
-    'Tactics',
-    'Techniques',
-    'Source',
-    'Record',
-    'RuleID',
-  ],
+  'all-fields': [...EVENT, 'AllFields', 'Tactics', 'Techniques', 'Source', 'Record', 'RuleID'],
 }
 
 /** A cell: text, or pairs of a name and a value. */
