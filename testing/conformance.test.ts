@@ -2,7 +2,6 @@
  * The cases handed down with the project's design, when the folder is there: what another engine made of patterns and
  * of bodies. The reference reads them too, so that both are held to something outside this repository.
  */
-import { existsSync, readFileSync } from 'node:fs'
 import { firstMatch } from '@prexy/rewrite/first-match'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { RuleSetError } from '@prexy/rewrite/rules'
@@ -11,17 +10,11 @@ import { describe, expect, it } from 'vitest'
 import { latin1 } from './src/arbitraries.ts'
 import { octetString } from './src/compare.ts'
 import { drive } from './src/drive.ts'
+import { NO_OUTSIDE_CASES, readOutsideCases, type ReplaceFilterCase } from './src/outside-cases.ts'
 import { rewriteWhole } from './src/reference.ts'
 import { streamNginxReference } from './src/reference-stream.ts'
 import { referenceOfRules } from './src/rows.ts'
 import { cutBody, forEachSplit } from './src/splits.ts'
-
-const CASES = new URL('../../shared/cases/', import.meta.url)
-
-function readCases<T>(name: string): T[] {
-  const lines = readFileSync(new URL(name, CASES), 'utf8').split('\n')
-  return lines.filter((line) => line !== '').map((line): T => JSON.parse(line))
-}
 
 interface PatternCase {
   readonly name: string
@@ -37,21 +30,6 @@ interface PatternCase {
     /** A pattern that the captures, printed as `(0, 2) (-1, -1)`, match. */
     readonly captures_regex?: string
   }
-}
-
-interface BodyCase {
-  readonly name: string
-  readonly config_rules: readonly { readonly regex: string; readonly replacement: string; readonly flags: string }[]
-  readonly types: readonly string[]
-  readonly skip: string | null
-  readonly max_buffered: number
-  readonly vars: Readonly<Record<string, string>>
-  readonly content_type: string
-  readonly last_modified: string
-  readonly upstream_headers: Readonly<Record<string, string>>
-  readonly upstream_body_chunks: readonly string[]
-  readonly expected_body: string
-  readonly overflow_expected: boolean
 }
 
 /** Pattern cases in which we differ, by name, each with the reason. */
@@ -111,7 +89,7 @@ function wantedOf({ expected, regexes }: PatternCase, got: PatternAnswer): Patte
  * Why a body case is not for the engine: the import from nginx and the gate decide about types and `skip`, the import
  * turns nginx variables into ours, and header fields are edited by the proxy.
  */
-function whyNotDriven(row: BodyCase): string | undefined {
+function whyNotDriven(row: ReplaceFilterCase): string | undefined {
   if (!row.types.includes(row.content_type)) return 'types: the response has another content type'
   if (row.types.length > 1) return 'types: only the gate knows them'
   if (row.skip !== null) return 'skip: only the gate knows it'
@@ -120,7 +98,7 @@ function whyNotDriven(row: BodyCase): string | undefined {
   return undefined
 }
 
-function rulesOf(row: BodyCase): { rules: RegexRule[]; options: RuleSetOptions } {
+function rulesOf(row: ReplaceFilterCase): { rules: RegexRule[]; options: RuleSetOptions } {
   const rules = row.config_rules.map(({ regex, replacement, flags }): RegexRule => {
     const caseless = flags.includes('i') ? 'i' : ''
     return { regex, with: replacement, flags: caseless, ...(flags.includes('g') ? {} : { once: true }) }
@@ -128,11 +106,11 @@ function rulesOf(row: BodyCase): { rules: RegexRule[]; options: RuleSetOptions }
   return { rules, options: { mode: 'octet', compat: 'nginx' } }
 }
 
-if (!existsSync(CASES)) {
-  it('cases from outside', (context) => context.skip('there is no folder ../shared/cases'))
+if (NO_OUTSIDE_CASES !== undefined) {
+  it('cases from outside', (context) => context.skip(NO_OUTSIDE_CASES))
 } else {
   describe('patterns', () => {
-    const rows = readCases<PatternCase>('regex-perl.jsonl')
+    const rows = readOutsideCases<PatternCase>('regex-perl.jsonl')
     it.each(rows.map((row, i) => [`${i + 1} ${row.name}`, row] as const))('%s', (_, row) => {
       const reason = PATTERN_EXCEPTIONS.get(row.name)
       const whole = runPatternCase(row, [row.subject.length])
@@ -150,7 +128,7 @@ if (!existsSync(CASES)) {
   })
 
   describe('bodies', () => {
-    const rows = readCases<BodyCase>('replace-filter.jsonl')
+    const rows = readOutsideCases<ReplaceFilterCase>('replace-filter.jsonl')
     const driven = rows.filter((row) => whyNotDriven(row) === undefined)
     const others = rows.flatMap((row) => {
       const reason = whyNotDriven(row)

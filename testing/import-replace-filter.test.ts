@@ -3,7 +3,6 @@
  * folder is there, and a table of our own. What a case says of types, of `skip` and of variables is what the import and
  * the gate are asked for here; the engine by itself is driven in conformance.test.ts.
  */
-import { existsSync, readFileSync } from 'node:fs'
 import { readNginx } from '@prexy/config/nginx-include'
 import { importNginx } from '@prexy/config/nginx-import'
 import { formatImport } from '@prexy/config/nginx-yaml'
@@ -15,29 +14,14 @@ import { expect, it } from 'vitest'
 import { latin1 } from './src/arbitraries.ts'
 import { octetString } from './src/compare.ts'
 import { drive } from './src/drive.ts'
-
-const CASES = new URL('../../shared/cases/replace-filter.jsonl', import.meta.url)
-
-interface Case {
-  readonly name: string
-  readonly config_rules: readonly { readonly regex: string; readonly replacement: string; readonly flags: string }[]
-  readonly types: readonly string[]
-  readonly skip: string | null
-  readonly max_buffered: number
-  readonly vars: Readonly<Record<string, string>>
-  readonly content_type: string
-  readonly last_modified: string
-  readonly upstream_body_chunks: readonly string[]
-  readonly expected_body: string
-  readonly overflow_expected: boolean
-}
+import { NO_OUTSIDE_CASES, readOutsideCases, type ReplaceFilterCase } from './src/outside-cases.ts'
 
 /** A word as a file of nginx has it, quoted. */
 function quoted(text: string): string {
   return `"${text.replace(/[\\"]/g, '\\$&').replaceAll('\n', '\\n').replaceAll('\t', '\\t').replaceAll('\r', '\\r')}"`
 }
 
-function nginxFile({ config_rules, types, skip, max_buffered, vars, last_modified }: Case): string {
+function nginxFile({ config_rules, types, skip, max_buffered, vars, last_modified }: ReplaceFilterCase): string {
   const variables = Object.entries(vars).map(([name, value]) => `set $${name} ${quoted(value)};`)
   const rules = config_rules.map(
     ({ regex, replacement, flags }) => `replace_filter ${quoted(regex)} ${quoted(replacement)} ${flags};`,
@@ -107,16 +91,13 @@ it.each(OWN)('%s', (_, directives, body, wanted) => {
   expect(rewritten(file, 'text/html', body, [body.length]).body).toBe(wanted)
 })
 
-if (existsSync(CASES)) {
-  const rows = readFileSync(CASES, 'utf8')
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line): Case => JSON.parse(line))
+if (NO_OUTSIDE_CASES === undefined) {
+  const rows = readOutsideCases<ReplaceFilterCase>('replace-filter.jsonl')
   it.each(rows.map((row, i) => [`${i + 1} ${row.name}`, row] as const))('%s', (_, row) => {
     const sizes = row.upstream_body_chunks.map((chunk) => chunk.length)
     const got = rewritten(nginxFile(row), row.content_type, row.upstream_body_chunks.join(''), sizes)
     expect([got.body, got.overflows > 0]).toEqual([row.expected_body, row.overflow_expected])
   })
 } else {
-  it('cases from outside', (context) => context.skip('there is no folder ../shared/cases'))
+  it('cases from outside', (context) => context.skip(NO_OUTSIDE_CASES))
 }

@@ -69,7 +69,7 @@ afterAll(async () => {
   await Promise.all([prexy.stop(), plain.stop()])
   await new Promise((resolve) => origin.close(resolve))
   rmSync(folder, { recursive: true })
-})
+}, 60_000)
 
 function run(program: string, args: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {

@@ -4,11 +4,11 @@ import { existsSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSyn
 import { Agent, createServer, get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openOrigin } from './open-origin.ts'
 import { collect, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 let folder = ''
-let origin = ''
 const received: string[] = []
 const server = createServer((request, response) => {
   received.push(`${String(request.headers.traceparent)} ${String(request.headers.tracestate)}`)
@@ -16,16 +16,7 @@ const server = createServer((request, response) => {
   response.end('Acme')
 })
 
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address === 'object' && address) origin = `127.0.0.1:${address.port}`
-})
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+const origin = await openOrigin(server)
 
 const running = new Set<ChildProcessWithoutNullStreams>()
 beforeEach(() => {

@@ -5,31 +5,25 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { decode } from '@prexy/msgpack/decode'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test } from 'vitest'
 import { WebSocket } from 'ws'
+import { openOrigin } from './open-origin.ts'
 import { startPrexy, waitFor } from './run-prexy.ts'
 
 const TOKEN = '0123456789abcdef'
 const folder = mkdtempSync(join(tmpdir(), 'prexy-admin-'))
 const file = join(folder, 'prexy.yaml')
-let origin = ''
 const server = createServer((_, response) => {
   response.writeHead(200, { 'content-type': 'text/html' })
   response.end('<p>Acme and Acme</p>')
 })
 let running: ChildProcessWithoutNullStreams | undefined
 
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address === 'object' && address !== null) origin = `127.0.0.1:${address.port}`
-})
+const origin = await openOrigin(server)
 afterEach(() => {
   running?.kill('SIGKILL')
 })
 afterAll(() => {
-  server.close()
   rmSync(folder, { recursive: true })
 })
 

@@ -4,7 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, symlinkSync, 
 import { Agent, createServer, get, type IncomingMessage } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openOrigin } from './open-origin.ts'
 import { runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 /** Reloads under load; with PREXY_LONG set there are 500. */
@@ -12,7 +13,6 @@ const RELOADS = process.env.PREXY_LONG === undefined ? 20 : 500
 const CLIENTS = 4
 
 let folder = ''
-let origin = ''
 const streams = new Set<{ end(text: string): unknown }>()
 let streamBegan = (): void => {}
 const server = createServer((request, response) => {
@@ -26,16 +26,7 @@ const server = createServer((request, response) => {
   }
 })
 
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address === 'object' && address) origin = `127.0.0.1:${address.port}`
-})
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+const origin = await openOrigin(server)
 
 const running = new Set<ChildProcessWithoutNullStreams>()
 beforeEach(() => {

@@ -5,11 +5,11 @@ import { createServer, type ServerResponse } from 'node:http'
 import { createServer as createTcpServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { openOrigin } from './open-origin.ts'
 import { collect, type Outcome, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-serve-'))
-let origin = ''
 /** Responses to /slow that the test ends. */
 const slow: ServerResponse[] = []
 const server = createServer((request, response) => {
@@ -23,15 +23,8 @@ const server = createServer((request, response) => {
   response.end(`Acme at a.example, UA-12-3, asked as ${request.headers.host ?? ''}`)
 })
 
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address === 'object' && address) origin = `127.0.0.1:${address.port}`
-})
+const origin = await openOrigin(server)
 afterAll(() => {
-  server.closeAllConnections()
-  server.close()
   rmSync(folder, { recursive: true })
 })
 

@@ -10,7 +10,8 @@ import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { makeCertificate } from '@prexy/testing/certificates'
 import { missingPrograms } from '@prexy/testing/programs'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { openOrigin } from './open-origin.ts'
 import { collect, startPrexy, waitFor } from './run-prexy.ts'
 
 const isLong = process.env.PREXY_LONG !== undefined
@@ -26,7 +27,6 @@ const withoutOpenssl = missingPrograms('openssl')
 if (withoutOpenssl !== undefined) process.stdout.write(`under-load: certificates are left out: ${withoutOpenssl}\n`)
 
 let folder = ''
-let origin = ''
 const streams = new Set<ServerResponse>()
 /** Numbers of slow requests that the origin was asked. */
 const asked = new Set<string>()
@@ -60,16 +60,7 @@ server.on('upgrade', (_request: IncomingMessage, socket: Duplex) => {
   socket.on('end', () => socket.end())
 })
 
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address === 'object' && address) origin = `127.0.0.1:${address.port}`
-})
-afterAll(() => {
-  server.closeAllConnections()
-  server.close()
-})
+const origin = await openOrigin(server)
 
 const running = new Set<ChildProcessWithoutNullStreams>()
 beforeEach(() => {

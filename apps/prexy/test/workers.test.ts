@@ -5,7 +5,8 @@ import { createServer } from 'node:http'
 import { connect, createServer as createTcpServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { afterAll, afterEach, expect, test } from 'vitest'
+import { openOrigin } from './open-origin.ts'
 import { runPrexy, startPrexy, waitFor } from './run-prexy.ts'
 
 /** Trials of spreading; hundreds are in the records of `bench`. */
@@ -13,7 +14,6 @@ const TRIALS = 20
 const CONNECTIONS = 10
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-workers-'))
-let origin = ''
 const server = createServer((request, response) => {
   response.writeHead(200, { 'content-type': 'text/plain' })
   if (request.url === '/slow') {
@@ -24,15 +24,8 @@ const server = createServer((request, response) => {
   }
 })
 
-beforeAll(async () => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  if (typeof address === 'object' && address) origin = `127.0.0.1:${address.port}`
-})
+const origin = await openOrigin(server)
 afterAll(() => {
-  server.closeAllConnections()
-  server.close()
   rmSync(folder, { recursive: true })
 })
 
