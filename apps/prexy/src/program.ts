@@ -5,6 +5,7 @@ import { nearMiss } from '@prexy/config/near-miss'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 import { addConfigCommand, addPasswordCommand } from './config-command.ts'
 import { addCompletionCommand } from './completion-command.ts'
+import { addDoctorCommand } from './doctor-command.ts'
 import { CommandError, EXIT_ERROR } from './exit-codes.ts'
 import { addImportCommand } from './import-command.ts'
 import { addInitCommand } from './init-command.ts'
@@ -44,6 +45,7 @@ export function buildProgram(run: CommandRun): Command {
   addReloadCommand(program, run)
   addReplaceCommand(program, run)
   addCheckCommand(program, run)
+  addDoctorCommand(program, run)
   addConfigCommand(program, run)
   addPasswordCommand(program, run)
   addTryCommand(program, run)
