@@ -52,6 +52,46 @@ export type BodyTreatment =
 /** What the rules would have done to a body that was passed on as it is; `failed`: that is not known. */
 export type ShadowTreatment = BodyTreatment | { readonly kind: 'failed'; readonly detail: string }
 
+/**
+ * What came of comparing the response with that of another proxy. `same`: so many octets of the bodies, without content
+ * coding, and `isWhole` if that is all of them. `failed`: the other proxy did not answer, or not to the end. `skipped`:
+ * for a reason of ours.
+ */
+export type ResponseComparison =
+  | { readonly kind: 'same'; readonly bytes: number; readonly isWhole: boolean }
+  | {
+      readonly kind: 'different'
+      /** `status`, `body`, and names of header fields in lower case. */
+      readonly parts: readonly string[]
+      /** How many octets of the bodies are the same; where `isExact` is false, fewer by up to 16 KiB. */
+      readonly bodyAt?: number
+      readonly isExact?: boolean
+    }
+  | { readonly kind: 'failed'; readonly detail: string }
+  | { readonly kind: 'skipped'; readonly reason: ComparisonSkip }
+
+/**
+ * `busy`: as many comparisons as there may be were under way, or the body came faster than it could be decoded.
+ * `coding`: a body has a coding that cannot be decoded. `shadow`: what the rules would do is not known. `stopped`: the
+ * proxy was.
+ */
+export type ComparisonSkip = 'busy' | 'coding' | 'shadow' | 'stopped'
+
+/** A difference as somebody can look it up. Texts hold no secrets that can be told from others. */
+export interface DifferenceExample {
+  readonly atMs: number
+  readonly method: string
+  readonly host: string | undefined
+  /** Without a query. */
+  readonly path: string
+  /** One of the comparison's `parts`. */
+  readonly part: string
+  /** Of a body: what stands around the difference; undefined where that is not known. */
+  readonly ours: string | undefined
+  readonly theirs: string | undefined
+  readonly bodyAt?: number
+}
+
 /** What else is worth knowing of a rewritten body; absent where there is nothing to say. */
 export interface RewriteNotes {
   /** The encoding of its text, by the name that browsers have for it. */
@@ -115,6 +155,8 @@ export interface ExchangeEvent {
   readonly treatment: BodyTreatment | undefined
   /** Absent unless the rules were applied to a copy. */
   readonly shadow?: ShadowTreatment | undefined
+  /** Absent unless it was compared with that of another proxy. */
+  readonly comparison?: ResponseComparison | undefined
   /** Absent if no rule changed a header field. */
   readonly fieldEdits?: FieldEdits
   /** Absent if there was no body, or the route does not map them. */

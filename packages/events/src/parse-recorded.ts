@@ -62,6 +62,7 @@ function isApplication(map: Fields): map is Fields & ApplicationRecord {
     isOptional(map.message, isText) &&
     isOptional(map.durationMs, isTime) &&
     isOptional(map.requestId, isText) &&
+    isOptional(map.traceId, isText) &&
     isOptional(map.data, (data) => isMap(data) && Object.values(data).every(isScalar))
   )
 }
@@ -83,6 +84,7 @@ function isExchange(map: Fields): map is Fields & ExchangeRecord {
     Object.values(map.timings).every((one) => isOptional(one, isTime)) &&
     isOptional(map.treatment, isTreatment) &&
     isOptional(map.shadow, isShadow) &&
+    isOptional(map.comparison, isComparison) &&
     isOptional(map.fieldEdits, (edits) => isMap(edits) && isTexts(edits.request) && isTexts(edits.response)) &&
     isOptional(map.requestTreatment, isRequestTreatment) &&
     isOptional(map.request, (one) => isMap(one) && isWhole(one.minorVersion) && hasFieldLists(one)) &&
@@ -109,6 +111,20 @@ function isTreatment(value: unknown): boolean {
 
 function isShadow(value: unknown): boolean {
   return isTreatment(value) || (isMap(value) && value.kind === 'failed' && isText(value.detail))
+}
+
+function isComparison(value: unknown): boolean {
+  if (!isMap(value)) return false
+  switch (value.kind) {
+    case 'same':
+      return isWhole(value.bytes) && typeof value.isWhole === 'boolean'
+    case 'different':
+      return isTexts(value.parts) && isOptional(value.bodyAt, isWhole)
+    case 'failed':
+      return isText(value.detail)
+    default:
+      return value.kind === 'skipped' && isText(value.reason)
+  }
 }
 
 function isRequestTreatment(value: unknown): boolean {

@@ -5,6 +5,7 @@
 
 import {
   type BodyTreatment,
+  type DifferenceExample,
   EXCHANGE_EVENT_VERSION,
   type ExchangeEvent,
   type ExchangeOutcome,
@@ -34,6 +35,8 @@ import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { type AnswerInit, answerParts } from './answer.ts'
 import { type ResourceVersion, resourceVersion } from './applicability-memory.ts'
 import { httpsLocation, isMisdirected } from './entrance.ts'
+import type { Comparer } from './compare-with.ts'
+import type { Comparison } from './comparison.ts'
 import type { ExchangeClient, OutputFraming } from './exchange-client.ts'
 import { applyHeaderRules } from './header-rules.ts'
 import { mountedTarget, mountResponse } from './mount.ts'
@@ -87,6 +90,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   /** The route whose rules are applied to a copy of the body. */
   #shadowed: Route | undefined = undefined
   #shadow: ShadowTreatment | ShadowBody | undefined = undefined
+  /** What the response is compared with; undefined where what the rules make of it is not seen. */
+  #comparer: Comparer | undefined = undefined
+  #comparison: Comparison | undefined = undefined
   /** Undefined unless somebody records this exchange. */
   #recording: ExchangeRecording | undefined = undefined
   #recordsResponse = false
@@ -300,11 +306,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   #routeOf(entry: RouteEntry): Route {
     const { rollout } = entry
+    this.#comparer = entry.comparer
     if (rollout === undefined) return entry.route()
     const { fields } = this.request
     const mode = chooseMode(rollout, fields, clientAddress(fields, this.#client.peer, this.#runtime.trustedRanges))
     if (mode === 'on') return entry.route()
     if (mode === 'shadow') this.#findShadowed(entry)
+    if (this.#shadowed === undefined) this.#comparer = undefined
     return entry.routeWithoutRules()
   }
 
@@ -489,13 +497,12 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     // RFC 9110 §15.2: a 1.0 client knows no interim responses.
     if (this.request.minorVersion === 0) return
     const fields = endToEndFields(head.fields)
-    this.#mapResponse(fields)
+    this.#mapResponse(fields, this.#names)
     this.#client.output.interim(head.status, fields)
   }
 
   /** Gives the client's names to what the upstream sent; returns the names of changed fields. */
-  #mapResponse(fields: string[]): readonly string[] {
-    const names = this.#names
+  #mapResponse(fields: string[], names: NameMappers | undefined): readonly string[] {
     if (names === undefined) return NO_NAMES
     return mapResponseFields(fields, names.down, () => cookieScope(this.request.authority, this.#hostSent, names))
   }
@@ -523,7 +530,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#treatment = { kind: 'passed', reason: 'upgrade' }
     this.#phase('response-head')
     const fields = endToEndFields(head.fields)
-    this.#responseEdits = this.#mapResponse(fields)
+    this.#responseEdits = this.#mapResponse(fields, this.#names)
     client.output.interim(101, [...fields, 'Connection', 'Upgrade', 'Upgrade', this.#upgrade])
     if (this.#recording !== undefined) {
       this.#recording.responseHead(head, fields, false)
@@ -584,22 +591,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     const decision = this.#recall(route, head, decide(request, head, route.gate, this.#forRequest))
     const { fields } = decision
-    const isUnlinked = route.integrity === 'drop' && dropLinkIntegrity(fields, this.#rewrittenUrls(route))
-    const mapped = this.#mapResponse(fields)
-    this.#responseEdits = isUnlinked && !mapped.includes('link') ? [...mapped, 'link'] : mapped
-    const { mount, robots } = this.#entry ?? {}
-    if (mount !== undefined) {
-      const ours = [request.authority, this.#hostSent, route.pool.authority]
-      this.#responseEdits = [...new Set([...this.#responseEdits, ...mountResponse(mount, fields, ours)])]
-    }
-    if (robots !== undefined) {
-      removeField(fields, 'x-robots-tag')
-      fields.push('X-Robots-Tag', robots)
-    }
-    if (route.responseHeaders !== undefined) {
-      const changed = applyHeaderRules(route.responseHeaders, fields, { request, response: head })
-      this.#responseEdits = [...new Set([...this.#responseEdits, ...changed])]
-    }
+    this.#responseEdits = this.#editResponse(route, this.#names, fields, head)
     this.#phase('response-head')
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.life.date.now())
@@ -621,6 +613,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       if (!this.#keepAlive) fields.push('Connection', 'close')
       else if (request.minorVersion === 0) fields.push('Connection', 'keep-alive')
     }
+    this.#comparison = this.#beginComparison(head, fields)
     this.#client.output.begin(head.status, fields, framing)
     if (holds) this.#client.output.holdForLength(maxHttp10BufferBytes, this.#keepAlive)
     if (this.#recording !== undefined) {
@@ -631,6 +624,49 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
     if (this.#shadowed !== undefined) this.#shadow = this.#shadowOf(this.#shadowed, head)
     if (head.status === 205 && !isEmpty(head)) this.#endAtHead()
+  }
+
+  /** Makes the fields those that the client is to get; returns the names of those that changed. */
+  #editResponse(route: Route, names: NameMappers | undefined, fields: string[], head: ResponseHead): readonly string[] {
+    const { request } = this
+    const isUnlinked = route.integrity === 'drop' && dropLinkIntegrity(fields, this.#rewrittenUrls(route))
+    const mapped = this.#mapResponse(fields, names)
+    let edits = isUnlinked && !mapped.includes('link') ? [...mapped, 'link'] : mapped
+    const { mount, robots } = this.#entry ?? {}
+    if (mount !== undefined) {
+      const ours = [request.authority, this.#hostSent, route.pool.authority]
+      edits = [...new Set([...edits, ...mountResponse(mount, fields, ours)])]
+    }
+    if (robots !== undefined) {
+      removeField(fields, 'x-robots-tag')
+      fields.push('X-Robots-Tag', robots)
+    }
+    if (route.responseHeaders === undefined) return edits
+    const changed = applyHeaderRules(route.responseHeaders, fields, { request, response: head })
+    return [...new Set([...edits, ...changed])]
+  }
+
+  /** Under `shadow` it is the response as it would be under the rules that is compared. */
+  #beginComparison(head: ResponseHead, sent: FieldList): Comparison | undefined {
+    const { request } = this
+    const runtime = this.#runtime
+    const isTold = runtime.onExchange !== undefined || this.#recording !== undefined
+    if (this.#comparer === undefined || !isTold || isStream(head.fields)) return undefined
+    let fields = sent
+    const shadowed = this.#shadowed
+    if (shadowed !== undefined) {
+      const own = decide(request, head, shadowed.gate).fields
+      const names = shadowed.names === undefined ? undefined : namesForRequest(shadowed.names, request)
+      this.#editResponse(shadowed, names, own, head)
+      fields = own
+    }
+    const takesPasswords = this.#entry?.access?.takesPasswords === true
+    return this.#comparer.begin(request, { status: head.status, fields }, runtime, this.#client.peer, takesPasswords)
+  }
+
+  #copyToComparison(): RewriteBodyInit['copyTo'] {
+    const comparison = this.#comparison
+    return comparison === undefined ? undefined : (piece) => comparison.ownText(piece)
   }
 
   /** Leaves out rules that found nothing in the same version of the resource, or the rewriting if none is left. */
@@ -713,6 +749,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       serverTiming: route.serverTiming,
       isTimed: route.serverTiming || this.#recording !== undefined,
       recording: this.#recordsResponse ? this.#recording : undefined,
+      copyTo: this.#copyToComparison(),
     })
   }
 
@@ -738,6 +775,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       serverTiming: false,
       isTimed: false,
       recording: undefined,
+      copyTo: this.#copyToComparison(),
     })
   }
 
@@ -767,6 +805,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (this.#body !== undefined) return this.#body.onUpstreamData(data)
     if (this.#recordsResponse) this.#recording?.responseData(data)
     if (this.#shadow instanceof ShadowBody) this.#shadow.data(data)
+    else this.#comparison?.ownOctets(data)
     this.#client.output.writeKept(data)
     return true
   }
@@ -1011,13 +1050,32 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (onExchange === undefined && recording === undefined) return
     const event = this.#event(outcome)
     const shadow = this.#shadow
-    if (!(shadow instanceof ShadowBody)) return this.#tell(shadow === undefined ? event : { ...event, shadow })
-    if (outcome === 'completed') return shadow.whenDone((result) => this.#tell({ ...event, shadow: result }))
+    if (!(shadow instanceof ShadowBody)) {
+      return this.#reportCompared(shadow === undefined ? event : { ...event, shadow })
+    }
+    if (outcome === 'completed') return shadow.whenDone((result) => this.#reportCompared({ ...event, shadow: result }))
     shadow.close()
-    this.#tell(event)
+    this.#reportCompared(event)
   }
 
-  #tell(event: ExchangeEvent): void {
+  /** Tells of it once it is compared. */
+  #reportCompared(event: ExchangeEvent): void {
+    const comparison = this.#comparison
+    if (comparison === undefined) return this.#tell(event, undefined)
+    if (event.outcome !== 'completed') {
+      comparison.close()
+      return this.#tell(event, undefined)
+    }
+    if (event.shadow?.kind === 'failed') comparison.skip('shadow')
+    comparison.whenDone(({ comparison: result, difference }) => {
+      const { method, host, target, startedAtMs: atMs } = event
+      const path = target.split('?', 1)[0]
+      const example = difference === undefined ? undefined : { atMs, method, host, path, ...difference }
+      this.#tell({ ...event, comparison: result }, example)
+    })
+  }
+
+  #tell(event: ExchangeEvent, difference: DifferenceExample | undefined): void {
     const { onExchange } = this.#runtime
     const recording = this.#recording
     try {
@@ -1026,7 +1084,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         recording?.webSocket({ fromClient: webSocket.client.counts, fromUpstream: webSocket.upstream.counts })
       }
       recording?.end(event)
-      onExchange?.(event, this.#seen())
+      onExchange?.(event, difference === undefined ? this.#seen() : { ...this.#seen(), difference })
     } catch (error) {
       this.#reportFault(error)
     }

@@ -1,4 +1,4 @@
-import type { ExchangeEvent } from '@prexy/events/exchange'
+import type { DifferenceExample, ExchangeEvent } from '@prexy/events/exchange'
 import type { ExchangeRecorder } from '@prexy/events/recorder'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamEvent } from '@prexy/events/upstream'
@@ -14,6 +14,7 @@ import type { TlsVersion } from '@prexy/net/listener'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Access } from './access.ts'
+import type { CompareConfig } from './compare-with.ts'
 import type { DeferredRuleSet } from './compiled-sets.ts'
 import type { HeaderRules } from './header-rules.ts'
 import type { Mount } from './mount.ts'
@@ -79,6 +80,8 @@ export interface ListenAddress {
   readonly host: string
   readonly port: number
   /** Absent: cleartext. */
+  /** Where the response differs from that of the proxy that it was compared with. */
+  readonly difference?: DifferenceExample
   readonly tls?: ListenTlsConfig
   /** Whether clients may speak HTTP/2: over TLS by ALPN, in cleartext by prior knowledge. Default true. */
   readonly http2?: boolean
@@ -100,7 +103,7 @@ export interface ListenTlsConfig {
 }
 
 export interface SiteConfig {
-  /** Host names without port, exact or `*.example.org`; each belongs to one site. */
+  /** Host names without port, exact or `*.example.org`; each belongs to one site, or to one of each listener. */
   readonly hosts: readonly string[]
   /** The first that fits takes the request; without one the answer is 404. Their `hosts` are not looked at. */
   readonly routes: readonly RouteConfig[]
@@ -154,6 +157,8 @@ export interface RouteConfig {
   /** What clients see of errors that the proxy answers itself. */
   readonly errorPages?: ErrorPages
   /** Value of X-Robots-Tag in every response, in place of the upstream's. */
+  /** Another proxy that is asked the same, to compare its responses with ours. Absent: none is. */
+  readonly compareWith?: CompareConfig
   readonly robots?: string
   /** Made by `mountOf`. A request for a path that is not below it is answered 404. */
   readonly mount?: Mount

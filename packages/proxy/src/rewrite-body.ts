@@ -65,6 +65,8 @@ export interface RewriteBodyInit {
   readonly isTimed: boolean
   /** Who wants the text before and after; undefined if nobody does. */
   readonly recording: ExchangeRecording | undefined
+  /** Who else gets what the rules made, without content coding; a piece is borrowed. Must not throw. */
+  readonly copyTo: ((piece: Uint8Array) => void) | undefined
   /** Whether Server-Timing is to say how long rewriting took: in the head, if that still waits, or in a trailer. */
   readonly serverTiming: boolean
 }
@@ -368,6 +370,7 @@ export class RewriteBody {
   #rewritten(piece: Uint8Array): boolean {
     this.#outBytes += piece.length
     this.#init.recording?.responseDataSent(piece)
+    this.#init.copyTo?.(piece)
     let goOn = true
     if (this.#encoder !== undefined) goOn = this.#encoder.write(piece)
     else if (this.#init.decision.encode === 'identity') goOn = this.#output.writeBorrowed(piece)

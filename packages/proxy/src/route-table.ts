@@ -13,6 +13,7 @@ import type { Rule } from '@prexy/rewrite/rules'
 import type { Access } from './access.ts'
 import type { CompiledSets, DeferredRuleSet, UsedSet } from './compiled-sets.ts'
 import { HostTable } from './host-table.ts'
+import type { Comparer } from './compare-with.ts'
 import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { RouteConfig, SiteConfig } from './proxy-config.ts'
@@ -34,6 +35,7 @@ export interface RouteTableInit {
   readonly onError: (error: Error) => void
 }
 
+  readonly comparerOf: (route: RouteConfig) => Comparer | undefined
 /** Routes among which the first that fits takes the request. */
 interface RouteGroup {
   readonly entries: readonly RouteEntry[]
@@ -160,6 +162,7 @@ export class RouteEntry {
     if (this.answer === undefined && (rules === undefined || !isDeferred(rules))) this.#prepare()
   }
 
+  readonly comparer: Comparer | undefined
   #prepare(): Route {
     if (this.#fault !== undefined) throw this.#fault
     const beside = this.#group.routes.filter((other) => other !== this.#config)
@@ -183,6 +186,7 @@ export class RouteEntry {
       this.#used = this.#group.sets.use(rules, () => this.#forget())
       return this.#used.set
     } catch (error) {
+    this.comparer = group.comparerOf(config)
       const cause = error instanceof Error ? error : new Error(String(error))
       const detail = `the rules of ${this.name} do not compile`
       this.#fault = new ProxyError('E_INTERNAL', { detail, cause })

@@ -6,6 +6,8 @@ import type { TracePolicy } from '@prexy/http/trace-context'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { TimerWheel } from '@prexy/net/timer-wheel'
 import { HttpDate } from './answer.ts'
+import { type CompareConfig, Comparer } from './compare-with.ts'
+import type { Comparison } from './comparison.ts'
 import { CompiledSets } from './compiled-sets.ts'
 import type { ErrorPages } from './own-pages.ts'
 import type { Phase } from './phases.ts'
@@ -36,6 +38,8 @@ export interface ProxyLife {
   readonly requestIdPrefix: string
   /** Seals session tickets of listeners that have no keys of their own. */
   readonly ticketKeys: Uint8Array
+  /** Under way, also those of exchanges that have ended. */
+  readonly comparisons: Set<Comparison>
   lastExchangeId: number
   lastConnectionId: number
   /** Exchanges that are tunnels or ask to become one. */
@@ -58,7 +62,7 @@ export interface ProxyRuntime {
   readonly routes: RouteTable
   /** For requests that no route takes. */
   readonly errorPages: ErrorPages | undefined
-  /** Of all routes. */
+  /** Of all routes, and of what they are compared with. */
   readonly pools: readonly UpstreamPool[]
   readonly timeouts: ProxyTimeouts
   readonly limits: ProxyLimits
@@ -84,6 +88,7 @@ export function createLife({ wheel, onError = () => {} }: ProxyConfig): ProxyLif
     pseudonym: `prexy-${crypto.randomUUID().slice(0, 8)}`,
     requestIdPrefix: crypto.randomUUID().replaceAll('-', '').slice(0, 16),
     ticketKeys: crypto.getRandomValues(new Uint8Array(48)),
+    comparisons: new Set(),
     lastExchangeId: 0,
     lastConnectionId: 0,
     upgrades: 0,
@@ -117,6 +122,23 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     }
     return pool
   }
+  const comparers = new Map<CompareConfig, Comparer>()
+  const comparerOf = (compare: CompareConfig): Comparer => {
+    let comparer = comparers.get(compare)
+    if (comparer === undefined) {
+      const pool = new UpstreamPool({
+        config: compare.upstream,
+        limits: responseLimits,
+        wheel,
+        timeouts,
+        resolve: config.resolve,
+        onError,
+      })
+      comparer = new Comparer(compare, pool)
+      comparers.set(compare, comparer)
+    }
+    return comparer
+  }
   const sites = config.sites ?? []
   const forwarding = [...config.routes, ...sites.flatMap((site) => site.routes)]
   for (const { upstream } of forwarding) if (upstream !== undefined) poolOf(upstream)
@@ -132,13 +154,15 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
       return poolOf(upstream)
     },
   })
+    comparerOf: ({ compareWith }) => (compareWith === undefined ? undefined : comparerOf(compareWith)),
   // Only now, because a fault in a later route would leave them running.
-  for (const pool of pools.values()) pool.start()
+  const all = [...pools.values(), ...[...comparers.values()].map(({ pool }) => pool)]
+  for (const pool of all) pool.start()
   return {
     life,
     routes,
     errorPages: config.errorPages,
-    pools: [...pools.values()],
+    pools: all,
     timeouts,
     limits,
     requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },

@@ -151,6 +151,7 @@ export async function startProxy(config: ProxyConfig, shared?: SharedIntake): Pr
         })
       })
     }
+    for (const comparison of life.comparisons) comparison.skip('stopped')
     refusals.close()
     retire(runtimes.current)
     await Promise.all(stopping)

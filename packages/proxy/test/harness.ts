@@ -6,7 +6,7 @@ import { connectRawClient, type RawClient } from '@prexy/testing/raw-client'
 import { type OriginConnection, type RawOrigin, startRawOrigin } from '@prexy/testing/raw-origin'
 import { expect } from 'vitest'
 import type { Phase } from '../src/phases.ts'
-import type { ProxyConfig, RouteConfig, UpstreamConfig } from '../src/proxy-config.ts'
+import type { ProxyConfig, RouteConfig, SeenRequest, UpstreamConfig } from '../src/proxy-config.ts'
 import { type RunningProxy, startProxy } from '../src/start-proxy.ts'
 
 export interface Setup extends AsyncDisposable {
@@ -33,6 +33,8 @@ export interface SetupInit {
   /** Of the origin, unless `servers` names others. */
   readonly upstream?: Partial<UpstreamConfig> & { readonly host?: string; readonly port?: number }
   readonly manualTime?: boolean
+  /** What is known of each exchange beside its event, before the event. */
+  readonly onSeen?: (seen: SeenRequest) => void
 }
 
 export async function setUp(init: SetupInit): Promise<Setup> {
@@ -57,7 +59,8 @@ export async function setUp(init: SetupInit): Promise<Setup> {
       },
     ],
     wheel,
-    onExchange: (event) => {
+    onExchange: (event, seen) => {
+      init.onSeen?.(seen)
       events.push(event)
       wake()
     },

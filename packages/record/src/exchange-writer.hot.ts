@@ -122,6 +122,7 @@ export class ExchangeWriter {
     keys += this.#other(KEYS.fieldEdits, event.fieldEdits)
     keys += this.#other(KEYS.requestTreatment, event.requestTreatment)
     keys += this.#other(KEYS.shadow, event.shadow)
+    keys += this.#other(KEYS.comparison, event.comparison)
     keys += this.#other(KEYS.webSocket, webSocket)
     const safe =
       bodies === undefined || redactor === undefined
@@ -443,6 +444,7 @@ const KEYS = {
   fieldEdits: encode('fieldEdits'),
   requestTreatment: encode('requestTreatment'),
   shadow: encode('shadow'),
+  comparison: encode('comparison'),
   request: encode('request'),
   response: encode('response'),
   webSocket: encode('webSocket'),
