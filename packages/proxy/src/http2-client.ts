@@ -34,6 +34,9 @@ import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
 
 const MINUTE_MS = 60_000
 
+/** How much of an answered request is read and thrown away, so that its sender reads the answer. Unit: bytes. */
+const MAX_LINGER_BYTES = 1_048_576
+
 /** How often something happened within the minute that began with the first of them. */
 class MinuteCount {
   #count = 0
@@ -147,7 +150,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   readonly #stream: Http2Stream
   readonly #requestNumber: number
   readonly #startedAt = performance.now()
-  readonly #clock: ClientClock
+  readonly #clock: ClientClock<'linger'>
   #output: Http2Output | undefined = undefined
   #exchange: Exchange | undefined = undefined
   #bodyBytes = 0
@@ -156,6 +159,8 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   /** The trailers of a request that ended while octets of it were pending, or the exchange took nothing. */
   #pendingEnd: FieldList | undefined = undefined
   #requestEnded = false
+  /** Octets that came after the answer. */
+  #lingerBytes = 0
   #closed = false
 
   constructor(client: Http2Client, runtime: ProxyRuntime, stream: Http2Stream, requestNumber: number) {
@@ -188,8 +193,11 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
 
   onData(chunk: Uint8Array): void {
     const exchange = this.#exchange
-    // What comes after the answer is not wanted any more.
-    if (exchange === undefined) return
+    if (exchange === undefined) {
+      this.#lingerBytes += chunk.length
+      if (this.#lingerBytes > MAX_LINGER_BYTES) this.#stream.pause()
+      return
+    }
     exchange.clientInBytes += chunk.length
     this.#bodyBytes += chunk.length
     const fault = this.#bodyFault(exchange.request)
@@ -322,7 +330,16 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
     this.#exchange = undefined
     this.#clock.wait('nothing', 0)
     this.#pending.clear()
-    if (!this.#closed && !this.#requestEnded) this.#stream.resetAfterEnd()
+    if (!this.#closed && !this.#requestEnded) this.#linger()
+  }
+
+  /**
+   * The client is answered and still sends: what comes is thrown away, and after a while it is told to stop. Not at once
+   * (RFC 9113 §8.1 allows that): clients may drop what they have not read of a response when its stream is reset.
+   */
+  #linger(): void {
+    this.#clock.wait('linger', this.#runtime.timeouts.clientLingerMs)
+    this.#stream.resume()
   }
 
   // Timeouts
@@ -344,6 +361,9 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
         return
       case 'body':
         exchange?.failRequest(bodyTimeout(this.#clock.isPaced))
+        return
+      case 'linger':
+        this.#stream.resetAfterEnd()
         return
       case 'write':
         if (this.#stream.unsentBytes === 0) {
@@ -367,7 +387,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   onClose(completed: boolean): void {
     this.#closed = true
     if (completed) this.#exchange?.onClientDrain()
-    const wasGivenUp = !completed && !this.#stream.resetByUs
+    const wasGivenUp = !completed && !this.#stream.resetByUs && this.#clock.waiting !== 'linger'
     this.#exchange?.abort(new ProxyError('E_CLIENT_ABORTED', { detail: 'the client reset the stream or left' }))
     this.#exchange = undefined
     this.#clock.release()
@@ -399,6 +419,6 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
       clientInBytes,
       clientOutBytes,
     })
-    if (!this.#requestEnded) this.#stream.resetAfterEnd()
+    if (!this.#requestEnded) this.#linger()
   }
 }
