@@ -2,13 +2,14 @@
 import { newToken } from '@prexy/admin/access'
 import { type AdminServer, startAdmin } from '@prexy/admin/admin-server'
 import type { AdminHost, AdminRoute, AdminStatus, ReloadOutcome } from '@prexy/admin/host'
+import { Ingest } from '@prexy/admin/ingest'
 import { mergeSnapshots } from '@prexy/admin/metrics'
-import type { AdminSettings, RouteConfig } from '@prexy/config/config'
+import type { AdminSettings, IngestSettings, RouteConfig } from '@prexy/config/config'
 import { addressUrl } from './address-url.ts'
 import { inspectorAssets } from './inspector-assets.ts'
 import { listenError } from './listen-error.ts'
 import type { Plan, Service } from './service.ts'
-import { gaugesOf } from './statistics.ts'
+import { gaugesOf, ingestGauge } from './statistics.ts'
 import { VERSION } from './version.ts'
 
 /** What the server does for its admin listener. */
@@ -33,6 +34,7 @@ export async function startAdminListener(
   const token = settings.token ?? newToken()
   const { host = '0.0.0.0', port } = settings.listen
   const assets = await inspectorAssets()
+  const ingest = ingestOf(settings.ingest, duties.service)
   let server: AdminServer
   try {
     server = await startAdmin({
@@ -40,7 +42,8 @@ export async function startAdminListener(
       token,
       hosts: settings.hosts,
       openMetrics: settings.openMetrics,
-      host: adminHost(duties),
+      host: adminHost(duties, ingest),
+      ...(ingest === undefined ? {} : { ingest }),
       ...(assets === undefined ? {} : { assets }),
       onError: (error) => say(`admin: ${error.message}`),
     })
@@ -53,16 +56,16 @@ export async function startAdminListener(
   return server
 }
 
-function adminHost({
-  service,
-  plan,
-  workers,
-  startedAtMs,
-  loadedAtMs,
-  isDraining,
-  reload,
-  drain,
-}: AdminDuties): AdminHost {
+function ingestOf(settings: IngestSettings | undefined, { recordApplication }: Service): Ingest | undefined {
+  if (settings === undefined || recordApplication === undefined) return undefined
+  const { token, origins, ...limits } = settings
+  return new Ingest({ record: recordApplication, origins, limits, ...(token === undefined ? {} : { token }) })
+}
+
+function adminHost(
+  { service, plan, workers, startedAtMs, loadedAtMs, isDraining, reload, drain }: AdminDuties,
+  ingest: Ingest | undefined,
+): AdminHost {
   const { feed } = service
   const directory = plan().config.record?.directory
   return {
@@ -82,7 +85,8 @@ function adminHost({
     },
     async measure() {
       const all = await service.statistics()
-      return { metrics: mergeSnapshots(all.map(({ metrics }) => metrics)), gauges: gaugesOf(all) }
+      const gauges = [...gaugesOf(all), ...(ingest === undefined ? [] : [ingestGauge(ingest.counts)])]
+      return { metrics: mergeSnapshots(all.map(({ metrics }) => metrics)), gauges }
     },
     routes: () => routesOf(plan()),
     isReady: () => !isDraining(),

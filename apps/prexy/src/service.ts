@@ -5,6 +5,7 @@ import type { BoundAddress } from '@prexy/net/intake'
 import type { ProxyConfig } from '@prexy/proxy/proxy-config'
 import { type RunningProxy, startProxy } from '@prexy/proxy/start-proxy'
 import type { LiveFeed } from '@prexy/record/live-feed'
+import type { ApplicationEvent } from '@prexy/record/recorder'
 import { createAccessLog } from './access-log.ts'
 import type { CompiledLists } from './config-compile.ts'
 import type { FileSnapshot } from './file-snapshot.ts'
@@ -36,6 +37,8 @@ export interface Service {
   statistics(): Promise<readonly ProcessStatistics[]>
   /** The events of all processes; undefined where nothing is recorded. */
   readonly feed: LiveFeed | undefined
+  /** Records an event of an application; false if it is lost. Undefined where nothing is recorded. */
+  readonly recordApplication: ((event: ApplicationEvent) => boolean) | undefined
   /** Rejects when it cannot go on; never resolves. */
   readonly failure: Promise<never>
 }
@@ -54,6 +57,7 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
   const counted = first.config.admin === undefined ? undefined : metrics
   const proxyConfig = ({ config, compiled, changedMs }: Plan): ProxyConfig =>
     countedConfig(source.proxyConfig(config, compiled, changedMs, log, recording?.recorder), counted)
+  const recorder = recording?.recorder
   let server: RunningProxy
   try {
     server = await startProxy(proxyConfig(first))
@@ -87,6 +91,7 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
     reopenLogs: () => logFiles.reopen(),
     statistics: async () => [measureProcess(metrics, server.connections, recording)],
     feed: recording?.feed,
+    recordApplication: recorder === undefined ? undefined : (event) => recorder.application(event),
     failure: new Promise(() => {}),
   }
 }

@@ -1,4 +1,5 @@
 /** What the processes of a server count and use, for the admin listener. */
+import type { IngestCounts } from '@prexy/admin/ingest'
 import type { MetricsSnapshot, ProxyMetrics } from '@prexy/admin/metrics'
 import type { Gauge } from '@prexy/admin/prometheus'
 import type { ProxyConfig } from '@prexy/proxy/proxy-config'
@@ -41,7 +42,7 @@ export function countedConfig(config: ProxyConfig, metrics: ProxyMetrics | undef
   return {
     ...config,
     onExchange: (event, seen) => {
-      metrics.observe(event)
+      metrics.observe(event, seen.difference)
       onExchange?.(event, seen)
     },
   }
@@ -87,4 +88,13 @@ export function gaugesOf(all: readonly ProcessStatistics[]): readonly Gauge[] {
     )
   }
   return gauges
+}
+
+export function ingestGauge({ accepted, dropped, refused }: IngestCounts): Gauge {
+  return {
+    name: 'prexy_application_events_total',
+    help: 'Events that applications sent.',
+    type: 'counter',
+    values: Object.entries({ accepted, dropped, refused }).map(([outcome, value]) => ({ labels: { outcome }, value })),
+  }
 }

@@ -9,6 +9,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { type AcceptedSocket, type BoundAddress, isAcceptedSocket, keepUnread } from '@prexy/net/intake'
 import type { LiveFeed } from '@prexy/record/live-feed'
+import type { ApplicationEvent } from '@prexy/record/recorder'
 import { CommandError } from './exit-codes.ts'
 import { Handovers, Holding } from './handovers.ts'
 import { copyLines } from './line-copy.ts'
@@ -109,6 +110,12 @@ class Workers implements Service {
 
   get feed(): LiveFeed | undefined {
     return this.#recording?.feed
+  }
+
+  /** In this process: no worker has to be asked. */
+  get recordApplication(): ((event: ApplicationEvent) => boolean) | undefined {
+    const recorder = this.#recording?.recorder
+    return recorder === undefined ? undefined : (event) => recorder.application(event)
   }
 
   reopenLogs(): void {

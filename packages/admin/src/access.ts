@@ -46,12 +46,18 @@ export class Access {
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()))
   }
 
+  /** Why the host that a request is for is none of ours. */
+  checkHost({ host }: AccessRequest): Refusal | undefined {
+    if (host !== undefined && this.#isOwnHost(host)) return undefined
+    const reason = 'this host name is not one of the admin listener; add it to admin.hosts if it is yours'
+    return { status: 421, reason }
+  }
+
   /** Why a request does not come from whom it should; its token is another matter. */
-  checkSender({ method, host, origin, isAction }: AccessRequest): Refusal | undefined {
-    if (host === undefined || !this.#isOwnHost(host)) {
-      const reason = 'this host name is not one of the admin listener; add it to admin.hosts if it is yours'
-      return { status: 421, reason }
-    }
+  checkSender(request: AccessRequest): Refusal | undefined {
+    const foreign = this.checkHost(request)
+    if (foreign !== undefined) return foreign
+    const { method, host = '', origin, isAction } = request
     const changes = isAction || (method !== 'GET' && method !== 'HEAD')
     if (changes && origin !== undefined && !isSameOrigin(origin, host)) {
       return { status: 403, reason: 'requests of other sites are not answered' }
@@ -61,8 +67,7 @@ export class Access {
 
   /** Why a request lacks what signs it in. */
   checkToken(request: AccessRequest, nowMs: number): Refusal | undefined {
-    const { authorization } = request
-    const bearer = /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+    const bearer = this.bearerOf(request)
     if (bearer !== undefined) {
       return this.isToken(bearer) ? undefined : { status: 401, reason: 'this is not the token' }
     }
@@ -77,8 +82,19 @@ export class Access {
     return undefined
   }
 
+  /** The token that a request carries itself. */
+  bearerOf({ authorization }: AccessRequest): string | undefined {
+    return /^bearer +(\S+)$/i.exec(authorization ?? '')?.[1]
+  }
+
   isToken(given: string): boolean {
     return timingSafeEqual(digest(given), this.#digest)
+  }
+
+  /** Whether a token may send events: the one that may do nothing else, if there is one, or that of the listener. */
+  mayIngest(given: string, ingestToken: string | undefined): boolean {
+    if (ingestToken !== undefined && timingSafeEqual(digest(given), digest(ingestToken))) return true
+    return this.isToken(given)
   }
 
   /** Signs a browser in: the value of Set-Cookie. */
@@ -125,7 +141,7 @@ function hostName(host: string): string | undefined {
   return (parts?.[1] ?? parts?.[2])?.toLowerCase()
 }
 
-function isSameOrigin(origin: string, host: string): boolean {
+export function isSameOrigin(origin: string, host: string): boolean {
   const lower = origin.toLowerCase()
   return lower === `http://${host.toLowerCase()}` || lower === `https://${host.toLowerCase()}`
 }

@@ -9,8 +9,11 @@ import type { Duplex } from 'node:stream'
 import { WebSocketServer } from 'ws'
 import { Access, type AccessRequest } from './access.ts'
 import { type ApiAnswer, fault, findOperation, json } from './api.ts'
+import { answerEvents, EVENTS_PATH } from './events-endpoint.ts'
 import type { AdminHost } from './host.ts'
+import type { Ingest } from './ingest.ts'
 import { parseSubscription, sendLive } from './live-socket.ts'
+import { ClientGone, requestOctets } from './request-octets.ts'
 
 export interface AdminLimits {
   /** Connections; more are closed at once. Default 256. */
@@ -47,6 +50,8 @@ export interface AdminInit {
   /** True answers `/metrics` without a token. Default false. */
   readonly openMetrics?: boolean
   readonly host: AdminHost
+  /** Absent: events of applications are not taken. */
+  readonly ingest?: Ingest
   /** By path; absent: there is no inspector. */
   readonly assets?: ReadonlyMap<string, Asset>
   readonly limits?: Partial<AdminLimits>
@@ -108,6 +113,7 @@ export async function startAdmin(init: AdminInit): Promise<AdminServer> {
   }
   server.on('request', (request, response) => {
     answer({ init, limits, access, request, response, port: portOf(server) }).catch((error: unknown) => {
+      if (error instanceof ClientGone) return
       report(error)
       if (response.headersSent) response.destroy()
       else sendAnswer(request, response, fault(500, 'the admin listener failed; its log says why')).catch(report)
@@ -164,6 +170,8 @@ async function answer(call: Call): Promise<void> {
     'operation' in found &&
     (found.operation.open === true || (found.operation.open === 'metrics' && init.openMetrics === true))
   const sender = accessRequest(request, false)
+  if (pathname === EVENTS_PATH)
+    return await sendAnswer(request, response, await answerEvents({ ingest: init.ingest, access, request, sender }))
   // Probes and scrapers call by whatever name they have, and learn nothing that a token protects.
   if (!open) {
     const refused = access.checkSender(sender)
@@ -204,35 +212,29 @@ async function answerSession({ access, request, response, limits, port }: Call, 
     response.setHeader('Allow', 'GET, POST, DELETE')
     return await sendAnswer(request, response, fault(405, 'GET, POST and DELETE are for sessions'))
   }
-  const body = await readBody(request, limits.maxBodyBytes)
+  const body = await requestOctets(request, limits.maxBodyBytes)
   if (body === undefined)
     return await sendAnswer(request, response, fault(413, `a body has at most ${limits.maxBodyBytes} octets`))
-  if (!access.isToken(body.trim())) return await sendAnswer(request, response, fault(401, 'this is not the token'))
+  if (!access.isToken(body.toString('utf8').trim()))
+    return await sendAnswer(request, response, fault(401, 'this is not the token'))
   response.setHeader('Set-Cookie', access.signIn(port, nowMs))
   return await sendAnswer(request, response, json({ signedIn: true }))
-}
-
-async function readBody(request: IncomingMessage, maxBytes: number): Promise<string | undefined> {
-  const chunks: Buffer[] = []
-  let length = 0
-  for await (const chunk of request) {
-    if (!Buffer.isBuffer(chunk)) continue
-    length += chunk.length
-    if (length > maxBytes) return undefined
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
 }
 
 async function sendAnswer(
   request: IncomingMessage,
   response: ServerResponse,
-  { status, type, body }: ApiAnswer,
+  { status, type, body, headers }: ApiAnswer,
 ): Promise<void> {
   // What was sent and is not wanted is not waited for.
   if (request.method !== 'GET' && request.method !== 'HEAD' && !request.complete)
     response.setHeader('Connection', 'close')
-  response.writeHead(status, { ...HEADERS, 'Content-Type': type, 'Cache-Control': 'no-store' })
+  response.writeHead(status, {
+    ...HEADERS,
+    ...(type === undefined ? {} : { 'Content-Type': type }),
+    'Cache-Control': 'no-store',
+    ...headers,
+  })
   if (request.method === 'HEAD') {
     response.end()
     return

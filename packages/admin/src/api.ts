@@ -1,12 +1,15 @@
 /** The admin API: one table of operations, from which requests are answered and the OpenAPI description is made. */
 import type { AdminHost } from './host.ts'
+import type { MetricsSnapshot } from './metrics.ts'
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
 import { recordingList, recordingOctets } from './recordings.ts'
 
 export interface ApiAnswer {
   readonly status: number
-  readonly type: string
+  /** Absent: there is no body. */
+  readonly type: string | undefined
   readonly body: string | AsyncIterable<Uint8Array>
+  readonly headers?: Readonly<Record<string, string>>
 }
 
 export interface ApiCall {
@@ -96,6 +99,15 @@ export const OPERATIONS: readonly Operation[] = [
   },
   {
     method: 'GET',
+    path: '/api/comparisons',
+    summary: 'What came of comparing responses with those of another proxy, by route, with the newest difference',
+    open: false,
+    answers: { 200: 'Routes of which something was compared.' },
+    type: JSON_TYPE,
+    handle: async ({ host }) => json(comparisonsOf((await host.measure()).metrics)),
+  },
+  {
+    method: 'GET',
     path: '/api/recordings',
     summary: 'Recorded sessions',
     open: false,
@@ -153,6 +165,34 @@ export const OPERATIONS: readonly Operation[] = [
   },
 ]
 
+/** Answered by `events-endpoint.ts`: other tokens and other origins than for the rest. */
+const EVENTS_DESCRIPTION = {
+  post: {
+    summary: 'Events of applications, which are recorded beside exchanges',
+    requestBody: { required: true, content: { [MESSAGEPACK_TYPE]: {}, [JSON_TYPE]: {} } },
+    responses: Object.fromEntries(
+      Object.entries({
+        200: 'How many events were accepted, dropped, known and refused.',
+        400: 'It is no batch.',
+        404: 'Events of applications are not taken.',
+        413: 'It is too long.',
+        415: 'It is neither MessagePack nor JSON.',
+        422: 'All events were refused.',
+        429: 'Events come too fast; Retry-After says when to send it again.',
+        503: 'Too many wait; Retry-After says when to send it again.',
+      }).map(([status, description]) => [status, { description, content: { [JSON_TYPE]: {} } }]),
+    ),
+  },
+}
+
+function comparisonsOf({ routes }: MetricsSnapshot): object {
+  return Object.fromEntries(
+    Object.entries(routes).flatMap(([name, { comparisons, differences, difference }]) =>
+      Object.keys(comparisons).length === 0 ? [] : [[name, { comparisons, differences, difference }]],
+    ),
+  )
+}
+
 /** An OpenAPI 3.1 description of {@link OPERATIONS}. */
 export function describeApi(version: string): object {
   const paths = new Map<string, Record<string, object>>()
@@ -170,6 +210,7 @@ export function describeApi(version: string): object {
     }
     paths.set(path, own)
   }
+  paths.set('/api/events', EVENTS_DESCRIPTION)
   return {
     openapi: '3.1.0',
     info: { title: 'prexy admin API', version },

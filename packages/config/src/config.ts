@@ -2,6 +2,7 @@
 import type { RawConfig, RawMode, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
 import type { HeaderList } from './header-list.ts'
 import type { RawListenTls } from './listen-schema.ts'
+import type { RawIngest } from './admin-schema.ts'
 import type { RawRecord } from './record-schema.ts'
 import type { RawDomainRule, RawHeaderConditions, RawInsertRule, RawRegexRule, RawTextRule } from './rule-schema.ts'
 import type { Place } from './yaml-source.ts'
@@ -179,6 +180,14 @@ export interface AccessLogSettings {
 
 /** What a configuration says. Where it says nothing, the parts concerned have their defaults. */
 export interface Config {
+  /** Absent: events of applications are not taken. */
+  readonly ingest?: IngestSettings
+}
+
+/** Which events of applications are taken. What is not said has the defaults of `packages/admin`. */
+export interface IngestSettings extends Omit<RawIngest, 'origins'> {
+  /** In lower case. */
+  readonly origins: readonly string[]
   readonly listen: readonly ListenAddress[]
   /** A request goes to the site that names its host: exactly, else by the longest pattern. */
   readonly sites: readonly SiteConfig[]

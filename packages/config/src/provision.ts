@@ -3,7 +3,7 @@ import { addressOf, listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
 import { PASSWORD_HASH, type RawAccess, type RawBasicAuth, type RawRateLimit } from './access-schema.ts'
 import type { RawMaintenance, RawMount, RawPage } from './action-schema.ts'
-import { DEFAULT_ADMIN_LISTEN, MIN_TOKEN_LENGTH, type RawAdmin } from './admin-schema.ts'
+import { DEFAULT_ADMIN_LISTEN, MIN_TOKEN_LENGTH, type RawAdmin, type RawIngest } from './admin-schema.ts'
 import type {
   AccessLogSettings,
   AdminSettings,
@@ -22,6 +22,7 @@ import type {
   PasswordSettings,
   RateLimitSettings,
 } from './config.ts'
+  IngestSettings,
 import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.ts'
 import { besideFile, type ConfigFiles } from './files.ts'
 import { type HeaderList, headerListsOf } from './header-list.ts'
@@ -452,17 +453,34 @@ class Provisioner {
     return `there are ${names.slice(0, 10).join(', ')}${names.length > 10 ? ' and others' : ''}`
   }
 
-  #admin({ listen = DEFAULT_ADMIN_LISTEN, token, hosts = [], openMetrics = false }: RawAdmin): AdminSettings {
+  #admin({ listen = DEFAULT_ADMIN_LISTEN, token, hosts = [], openMetrics = false, ingest }: RawAdmin): AdminSettings {
     const { source, path } = fileLevel(this.#assembly).placeOf('admin')
     const { host, port } = listenAddressOf(listen)
     return {
       // Everywhere has to be said: what is left out is this machine.
+    const own = token === undefined ? undefined : this.#adminToken(token, { source, path: [...path, 'token'] })
       listen: { host: host ?? (String(listen).startsWith('*') ? undefined : '127.0.0.1'), port },
-      ...(token === undefined ? {} : { token: this.#adminToken(token, { source, path: [...path, 'token'] }) }),
+      ...(own === undefined ? {} : { token: own }),
       hosts: listOf(hosts),
       openMetrics,
     }
   }
+      ...(ingest === undefined ? {} : { ingest: this.#ingest(ingest, own, { source, path: [...path, 'ingest'] }) }),
+    }
+  }
+
+  #ingest({ token, origins = [], ...limits }: RawIngest, adminToken: string | undefined, place: Place): IngestSettings {
+    const { source, path } = place
+    const tokenPlace = { source, path: [...path, 'token'] }
+    const own = token === undefined ? undefined : this.#adminToken(token, tokenPlace)
+    if (own !== undefined && own !== '' && own === adminToken)
+      this.#report(tokenPlace, 'is the token of the listener', 'take another one: this one may only send events')
+    if (this.#assembly.top.record === undefined)
+      this.#report(place, 'takes events for recordings, and nothing is recorded', 'add record: {}')
+    return {
+      ...limits,
+      ...(own === undefined ? {} : { token: own }),
+      origins: listOf(origins).map((origin) => origin.toLowerCase()),
 
   #adminToken(text: string, place: Place): string {
     const token = this.#secret(text, place)

@@ -78,6 +78,7 @@ export function configurationSections(): readonly SectionReference[] {
     sectionOf('Limits on requests', 'limits.request', schemaAtPath('limits', 'request')),
     sectionOf('Limits on responses', 'limits.response', schemaAtPath('limits', 'response')),
     sectionOf('Admin listener', 'admin', schemaAtPath('admin')),
+    sectionOf('Admin listener: events of applications', 'admin.ingest', schemaAtPath('admin', 'ingest')),
     sectionOf('Recordings', 'record', schemaAtPath('record')),
     sectionOf('Recordings: bodies', 'record.bodies', schemaAtPath('record', 'bodies')),
   ]

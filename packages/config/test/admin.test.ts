@@ -6,8 +6,8 @@ import { memoryFiles } from './memory-files.ts'
 
 const TOKEN = '0123456789abcdef-token'
 
-function load(admin: string) {
-  const text = `listen: 8080\nupstream: http://127.0.0.1:9000\nadmin: ${admin}\n`
+function load(admin: string, more = '') {
+  const text = `listen: 8080\nupstream: http://127.0.0.1:9000\nadmin: ${admin}\n${more}`
   return loadConfig('prexy.yaml', memoryFiles({ 'prexy.yaml': text }), { TOKEN, SHORT: 'short' })
 }
 
@@ -38,6 +38,38 @@ describe('the admin listener', () => {
     const problems = load(admin).problems.map(formatProblem)
     expect(problems).toHaveLength(1)
     expect(problems[0].slice(0, problem.length)).toBe(problem)
+  })
+
+  test.each<[string, object]>([
+    ['{}', { origins: [] }],
+    [
+      '{origins: "https://Shop.example", maxEventsPerSecond: 10}',
+      { origins: ['https://shop.example'], maxEventsPerSecond: 10 },
+    ],
+    [
+      '{token: "${env:TOKEN}", origins: [http://a:1, https://b]}',
+      { token: TOKEN, origins: ['http://a:1', 'https://b'] },
+    ],
+  ])('takes events of applications: %s', (ingest, expected) => {
+    expect(load(`{ingest: ${ingest}}`, 'record: {}').value?.admin?.ingest).toEqual(expected)
+  })
+
+  test.each<[string, string, string]>([
+    ['{ingest: {}}', '', 'admin.ingest: takes events for recordings, and nothing is recorded'],
+    ['{ingest: {token: short}}', 'record: {}', 'admin.ingest.token: has 5 characters and needs 16'],
+    [`{token: ${TOKEN}, ingest: {token: ${TOKEN}}}`, 'record: {}', 'admin.ingest.token: is the token of the listener'],
+    ['{ingest: {origins: "*"}}', 'record: {}', 'is no origin; write it like https://shop.example'],
+    ['{ingest: {origins: https://a/path}}', 'record: {}', 'is no origin; write it like https://shop.example'],
+  ])('%s %s is refused', (admin, more, problem) => {
+    const problems = load(admin, more).problems.map(formatProblem)
+    expect(problems).toHaveLength(1)
+    expect(problems[0]).toContain(problem)
+  })
+
+  test('is shown without the token for events', () => {
+    const { value, assembly } = load(`{ingest: {token: ${TOKEN}}}`, 'record: {}')
+    if (value === undefined || assembly === undefined) throw new Error('it has no errors')
+    expect(showConfig(assembly, value).join('\n')).not.toContain(TOKEN)
   })
 
   test('is shown without its token', () => {

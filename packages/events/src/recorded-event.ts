@@ -117,6 +117,8 @@ export interface ApplicationRecord extends RecordedBase {
   readonly durationMs?: number
   /** Value of X-Request-Id of the exchange that it belongs to. */
   readonly requestId?: string
+  /** Trace identifier of that exchange, 32 hexadecimal digits: the second part of its `traceparent`. */
+  readonly traceId?: string
   /** Scalars by name, redacted. */
   readonly data?: Readonly<Record<string, string | number | boolean>>
 }

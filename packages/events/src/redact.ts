@@ -127,10 +127,12 @@ export class Redactor {
   }
 
   application(event: ApplicationRecord): ApplicationRecord {
-    const { message, data } = event
+    const { message, data, requestId } = event
     return {
       ...event,
+      source: this.text(event.source),
       name: this.text(event.name),
+      ...(requestId === undefined ? {} : { requestId: this.text(requestId) }),
       ...(message === undefined ? {} : { message: this.text(message) }),
       ...(data === undefined ? {} : { data: this.#data(data) }),
     }
@@ -139,8 +141,8 @@ export class Redactor {
   #data(data: NonNullable<ApplicationRecord['data']>): NonNullable<ApplicationRecord['data']> {
     return Object.fromEntries(
       Object.entries(data).map(([name, value]) => {
-        if (this.#names.has(name, 'body')) return [name, REDACTED]
-        return [name, typeof value === 'string' ? this.text(value) : value]
+        if (this.#names.has(name, 'body')) return [this.text(name), REDACTED]
+        return [this.text(name), typeof value === 'string' ? this.text(value) : value]
       }),
     )
   }

@@ -156,6 +156,7 @@ function applicationEvent(record: ApplicationRecord): HuntEvent {
     type: record.type,
     duration: record.durationMs,
     requestId: record.requestId,
+    traceId: record.traceId,
   })) {
     if (value !== undefined && !fields.has(name)) fields.set(name, value)
   }

@@ -5,6 +5,7 @@
 import type { ExchangeEvent } from '@prexy/events/exchange'
 import { type FieldDelta, fieldDelta } from '@prexy/events/field-delta'
 import type {
+  ApplicationRecord,
   BodyOmission,
   RecordedBodies,
   RecordedBody,
@@ -15,7 +16,7 @@ import type { ExchangeRecorder, ExchangeRecording } from '@prexy/events/recorder
 import { isRedactable, type Redactor } from '@prexy/events/redact'
 import { type FieldList, fieldValue, parseMediaType } from '@prexy/http/fields'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
-import { encode } from '@prexy/msgpack/encode'
+import { encode, Encoder } from '@prexy/msgpack/encode'
 import { BodyCapture, type BodyMemory } from './body-capture.ts'
 import { type ExchangeParts, ExchangeWriter } from './exchange-writer.hot.ts'
 import type { LiveFeed } from './live-feed.ts'
@@ -63,6 +64,9 @@ export interface RecorderInit {
   readonly random?: () => number
 }
 
+/** What an application tells; the recorder numbers it. */
+export type ApplicationEvent = Omit<ApplicationRecord, 'kind' | 'run' | 'sequence'>
+
 /** A name for this process's events. */
 export function newRun(): string {
   return crypto.randomUUID().slice(0, 8)
@@ -79,6 +83,7 @@ export class Recorder implements ExchangeRecorder {
   readonly #routes: ReadonlySet<string> | undefined
   readonly #random: () => number
   readonly #encoder: ExchangeWriter
+  readonly #applicationEncoder = new Encoder({ ignoreUndefined: true })
   readonly #limitsByType = new Map<string, number>()
   /** @internal */
   readonly memory: BodyMemory
@@ -125,6 +130,20 @@ export class Recorder implements ExchangeRecorder {
     })
   }
 
+  /**
+   * Takes an event of an application, whatever the samples and routes say. False: it is lost, as where the disk does not
+   * keep up; those who watch see it in any case.
+   */
+  application(event: ApplicationEvent): boolean {
+    if (!this.enabled) return false
+    const { startedAtMs } = event
+    if (this.#unreported > 0 && this.#writer?.isBehind === false) this.#reportGap(startedAtMs)
+    const sequence = ++this.#sequence
+    const record: ApplicationRecord = { kind: 'application', run: this.run, sequence, ...event }
+    const octets = this.#applicationEncoder.encodeSharedRef(this.redactor?.application(record) ?? record)
+    return this.#count(this.#put(octets, sequence, startedAtMs))
+  }
+
   /** @internal Octets of a body of that type that are kept. */
   maxBytesOf(mediaType: string | undefined): number {
     const bodies = this.#bodies
@@ -145,12 +164,17 @@ export class Recorder implements ExchangeRecorder {
     if (this.#unreported > 0 && this.#writer?.isBehind === false) this.#reportGap(startedAtMs)
     const sequence = ++this.#sequence
     const octets = this.#encoder.write(this.run, sequence, parts)
-    if (this.#put(octets, sequence, startedAtMs)) {
+    this.#count(this.#put(octets, sequence, startedAtMs))
+  }
+
+  #count(isKept: boolean): boolean {
+    if (isKept) {
       this.recorded++
     } else {
       this.dropped++
       this.#unreported++
     }
+    return isKept
   }
 
   #reportGap(startedAtMs: number): void {
