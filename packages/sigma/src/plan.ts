@@ -255,7 +255,7 @@ function testKey(test: Test): string {
 }
 
 /** A pattern that is one text at a place; undefined for those that need more than finding it. */
-function literalOf(pattern: Pattern): Literal | undefined {
+export function literalOf(pattern: Pattern): Literal | undefined {
   const plain = plainText(pattern)
   if (plain !== undefined) return { kind: 'equals', text: plain }
   const [first, second, third] = pattern

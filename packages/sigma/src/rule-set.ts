@@ -14,6 +14,8 @@ import { entryOf } from './source-tree.ts'
 
 export interface CompileOptions {
   readonly placeholders: Placeholders
+  /** Gets what each detector asks, in the order of the detectors; a rule set does not keep it. */
+  readonly onDetector?: (expression: Expression) => void
 }
 
 /** A test of single events; when it is true it gives a signal. */
@@ -84,6 +86,7 @@ export function compileRules(documents: readonly SigmaDocument[], options: Compi
       const signal = addSignal(document.info)
       const add = (expression: Expression, target: number): void => {
         const filtered = allOf([expression, ...kept])
+        options.onDetector?.(filtered)
         detectors.push({ node: builder.add(filtered), logsource: document.logsource, signal: target })
       }
       if (read.plain.length > 0) add(anyOf(read.plain), signal)
