@@ -34,6 +34,10 @@ export function buildProgram(run: CommandRun): Command {
     .description('A reverse proxy that searches and replaces in what goes through it, while it streams.')
     .version(VERSION, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
+    .option(
+      '--debug',
+      'before the command: print what the run took of time and memory when it ends, and stacks of faults',
+    )
     .helpCommand(false)
     .enablePositionalOptions()
     .showHelpAfterError(false)
@@ -58,12 +62,20 @@ export function buildProgram(run: CommandRun): Command {
   addCompletionCommand(program)
   addHelpCommand(program)
   program.hook('preSubcommand', (_program, command) => refuseLostOptions(program, command))
+  program.hook('preAction', async () => {
+    if (program.getOptionValue('debug') !== true) return
+    process.env.PREXY_DEBUG ??= '1'
+    const { printStatisticsAtExit } = await import('./run-statistics.ts')
+    printStatisticsAtExit()
+  })
   return program
 }
 
 /** Commands do not see what stands before them. */
 function refuseLostOptions(program: Command, command: Command): void {
-  const lost = program.options.find((option) => program.getOptionValueSource(option.attributeName()) === 'cli')
+  const lost = program.options.find(
+    (option) => option.long !== '--debug' && program.getOptionValueSource(option.attributeName()) === 'cli',
+  )
   if (lost === undefined) return
   throw new CommandError(
     `${lost.long ?? lost.flags} stands before ${command.name()}; options of a command stand behind it: prexy ${command.name()} --help lists them`,
