@@ -1,10 +1,11 @@
 /** The rules of a configuration compiled, equal sets once, and what is wrong with them. */
-import type { RedirectAction, RuleList } from '@prexy/config/config'
+import type { RedirectAction, RuleList, TextPatternSettings } from '@prexy/config/config'
 import type { HeaderList } from '@prexy/config/header-list'
-import { type Loaded, locateFinding } from '@prexy/config/load'
+import { type Loaded, locateAt, locateFinding } from '@prexy/config/load'
 import { type ConfigProblem, formatProblem } from '@prexy/config/problem'
 import type { DeferredRuleSet } from '@prexy/proxy/compiled-sets'
 import type { HeaderRules } from '@prexy/proxy/header-rules'
+import { compileTextPattern, type TextPattern } from '@prexy/proxy/text-pattern'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { type Rule, type RuleProblem, RuleSetError } from '@prexy/rewrite/rules'
@@ -15,25 +16,27 @@ export interface CompiledLists {
   readonly setOf: (list: RuleList) => RuleSet | DeferredRuleSet | undefined
   readonly headersOf: (list: HeaderList) => HeaderRules | undefined
   readonly targetOf: (redirect: RedirectAction) => HeaderRules | undefined
+  readonly patternOf: (pattern: TextPatternSettings) => TextPattern | undefined
 }
 
 /** Sets that an earlier reading compiled, by their rules and options: what did not change is not compiled again. */
 export type KnownSets = Map<string, RuleSet>
 
-type Lists = Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects'>
+type Lists = Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects' | 'patterns'>
 
 /**
  * Compiles what the lists hold. More than `maxSets` rule lists are left for later, each for when it is needed; `check`
  * compiles them all and keeps none. `known` is made to hold what is compiled now.
  */
 export function compileLists(
-  { ruleLists, headerLists, redirects }: Lists,
+  { ruleLists, headerLists, redirects, patterns: asked }: Lists,
   maxSets: number | 'check',
   known: KnownSets = new Map(),
 ): { readonly compiled: CompiledLists; readonly problems: readonly ConfigProblem[] } {
   const headers = new Map(headerLists.map((list) => [list, compileHeaderList(list)]))
   const targets = new Map(redirects.map((redirect) => [redirect, compileTarget(redirect)]))
-  const problems = [...headers.values(), ...targets.values()].flatMap((one) => one.problems)
+  const patterns = compilePatterns(asked)
+  const problems = [...headers.values(), ...targets.values(), patterns].flatMap((one) => one.problems)
   const sets = new Map<RuleList, RuleSet | DeferredRuleSet>()
   if (maxSets !== 'check' && ruleLists.length > maxSets) {
     for (const list of ruleLists) sets.set(list, deferred(list))
@@ -45,9 +48,33 @@ export function compileLists(
       setOf: (list) => sets.get(list),
       headersOf: (list) => headers.get(list)?.rules,
       targetOf: (redirect) => targets.get(redirect)?.rules,
+      patternOf: (pattern) => patterns.made.get(pattern),
     },
     problems,
   }
+}
+
+/** Equal ones once: a request asks each at most once, however many routes have it. */
+function compilePatterns(asked: readonly TextPatternSettings[]): {
+  readonly made: ReadonlyMap<TextPatternSettings, TextPattern>
+  readonly problems: readonly ConfigProblem[]
+} {
+  const made = new Map<TextPatternSettings, TextPattern>()
+  const known = new Map<string, TextPattern>()
+  const problems: ConfigProblem[] = []
+  for (const settings of asked) {
+    const { place, ...pattern } = settings
+    const key = JSON.stringify([pattern.regex, pattern.flags, pattern.not ?? false])
+    try {
+      const compiled = known.get(key) ?? compileTextPattern(pattern)
+      known.set(key, compiled)
+      made.set(settings, compiled)
+    } catch (error) {
+      if (!(error instanceof RuleSetError)) throw error
+      problems.push(...error.problems.map((problem) => locateAt(place, problem, 'error')))
+    }
+  }
+  return { made, problems }
 }
 
 /** What one set came to, without the set itself. */

@@ -6,6 +6,7 @@ import type {
   PasswordSettings,
   RateLimitSettings,
   RouteConfig,
+  TextPatternSettings,
 } from '@prexy/config/config'
 import type { HeaderList } from '@prexy/config/header-list'
 import { Access } from '@prexy/proxy/access'
@@ -17,14 +18,21 @@ import { DEFAULT_LIMITS, type ProxyConfig, type RouteConfig as ProxyRoute } from
 import { RateLimiter } from '@prexy/proxy/rate-limiter'
 import type { Rollout } from '@prexy/proxy/rollout'
 import type { RouteAnswer } from '@prexy/proxy/route-answer'
+import type { TextPattern } from '@prexy/proxy/text-pattern'
 import type { CompiledLists } from './config-compile.ts'
 
 /** `rulesChangedMs`: when the newest file of the configuration was changed. */
 export function proxyRoutes(
-  { routes, sites, limits, fileErrorPages }: Pick<Config, 'routes' | 'sites' | 'limits' | 'fileErrorPages'>,
+  {
+    routes,
+    sites,
+    pathMatching,
+    limits,
+    fileErrorPages,
+  }: Pick<Config, 'routes' | 'sites' | 'pathMatching' | 'limits' | 'fileErrorPages'>,
   compiled: CompiledLists,
   rulesChangedMs: number,
-): Pick<ProxyConfig, 'routes' | 'sites' | 'errorPages'> {
+): Pick<ProxyConfig, 'routes' | 'sites' | 'pathMatching' | 'errorPages'> {
   const gates = new Gates(limits.maxRateLimitedClients ?? DEFAULT_LIMITS.maxRateLimitedClients)
   const make = (route: RouteConfig): ProxyRoute => ({
     ...proxyRoute(route, compiled, rulesChangedMs),
@@ -33,7 +41,12 @@ export function proxyRoutes(
   return {
     ...(fileErrorPages === undefined ? {} : { errorPages: fileErrorPages }),
     routes: routes.map(make),
-    sites: sites.map((site) => ({ hosts: site.hosts, routes: site.routes.map(make) })),
+    sites: sites.map(({ hosts, listeners, routes: ofSite }) => ({
+      hosts,
+      ...(listeners === undefined ? {} : { listeners }),
+      routes: ofSite.map(make),
+    })),
+    ...(pathMatching === undefined ? {} : { pathMatching }),
   }
 }
 
@@ -49,6 +62,9 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     name,
     hosts,
     paths,
+    pathPatterns,
+    hostPatterns,
+    listeners,
     methods,
     requestHeaders: fields,
     action,
@@ -66,6 +82,9 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(action.kind === 'forward' ? { upstream: action.upstream } : { answer: answerOf(action, compiled) }),
     ...(hosts.length === 0 ? {} : { hosts }),
     ...(paths.length === 0 ? {} : { paths }),
+    ...(pathPatterns === undefined ? {} : { pathPatterns: compiledPatterns(pathPatterns, compiled) }),
+    ...(hostPatterns === undefined ? {} : { hostPatterns: compiledPatterns(hostPatterns, compiled) }),
+    ...(listeners === undefined ? {} : { listeners }),
     ...(methods.length === 0 ? {} : { methods }),
     ...(fields === undefined ? {} : { fields }),
     ...(rules === undefined || rules.rules.length === 0 ? {} : { rules }),
@@ -80,6 +99,17 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(integrity === undefined ? {} : { integrity }),
     ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),
   }
+}
+
+function compiledPatterns(
+  patterns: readonly TextPatternSettings[],
+  { patternOf }: CompiledLists,
+): readonly TextPattern[] {
+  return patterns.map((one) => {
+    const pattern = patternOf(one)
+    if (pattern === undefined) throw new Error('a pattern that does not compile is an error of the configuration')
+    return pattern
+  })
 }
 
 function rolloutOf(mode: NonNullable<RouteConfig['mode']>): Rollout {

@@ -62,9 +62,17 @@ function problemsOf(files: CertificateFiles, nowMs: number): ConfigProblem[] {
 const RENEW = 'renew it; clients refuse it from then on'
 
 /** An address as a proxy takes it, without its host. Its certificates have no problems that are errors. */
-export function listenOf({ port, tls, http2, redirectPort, proxyProtocol }: ListenAddress): Omit<ProxyListen, 'host'> {
+export function listenOf({
+  port,
+  name,
+  tls,
+  http2,
+  redirectPort,
+  proxyProtocol,
+}: ListenAddress): Omit<ProxyListen, 'host'> {
   return {
     port,
+    ...(name === undefined ? {} : { name }),
     ...(http2 === undefined ? {} : { http2 }),
     ...(redirectPort === undefined ? {} : { redirectPort }),
     ...(proxyProtocol === undefined ? {} : { proxyProtocol }),

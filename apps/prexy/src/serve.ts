@@ -41,7 +41,7 @@ export async function serveOrigin(
   const set = await compileRuleEntries(entries, options)
   const load: ConfigurationLoad = {
     config: loaded.value,
-    compiled: { setOf: () => set, headersOf: () => undefined, targetOf: () => undefined },
+    compiled: { setOf: () => set, headersOf: () => undefined, targetOf: () => undefined, patternOf: () => undefined },
     problems: [],
     ruleCount: set.rules.length,
     routeCount: 1,

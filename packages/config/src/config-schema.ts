@@ -4,7 +4,7 @@
  */
 import { z } from 'zod'
 import { headersSchema, type RawHeaders } from './header-schema.ts'
-import { listenSchema, type RawListen } from './listen-schema.ts'
+import { listenerName, listenSchema, type RawListen } from './listen-schema.ts'
 import { accessSchema, addressRange, type RawAccess } from './access-schema.ts'
 import {
   errorPagesSchema,
@@ -71,10 +71,15 @@ export interface RawServing {
   readonly mount?: string | RawMount
 }
 
+/** A pattern, or a mapping that says how it is meant. */
+export type RawTextPattern = string | { readonly regex: string; readonly flags?: 'i'; readonly not?: boolean }
+
 /** A route of a site, which says no host: one of `upstream`, `redirect` and `respond`, or the upstream of the site. */
 export interface RawSiteRoute extends RawServing {
   readonly name?: string
   readonly path?: OneOrMore<string>
+  readonly pathRegex?: OneOrMore<RawTextPattern>
+  readonly listener?: OneOrMore<string>
   readonly method?: OneOrMore<string>
   readonly header?: RawHeaderConditions
   readonly upstream?: string | RawUpstream
@@ -84,11 +89,13 @@ export interface RawSiteRoute extends RawServing {
 
 export interface RawRoute extends RawSiteRoute {
   readonly host?: OneOrMore<string>
+  readonly hostRegex?: OneOrMore<RawTextPattern>
 }
 
 export interface RawSite extends RawServing {
   readonly name?: string
   readonly host: OneOrMore<string>
+  readonly listener?: OneOrMore<string>
   readonly upstream?: string | RawUpstream
   readonly redirect?: string | RawRedirect
   readonly respond?: RawRespond
@@ -159,6 +166,7 @@ export interface RawConfig extends RawServing {
   readonly rewrite: RewriteOptions
   readonly sites: readonly RawSite[]
   readonly routes: readonly RawRoute[]
+  readonly pathMatching?: 'normalized' | 'decoded'
   readonly timeouts: Timeouts
   readonly limits: Limits
   readonly trustedProxies?: OneOrMore<string>
@@ -342,6 +350,15 @@ const actionFields = {
   respond: respondSchema.exactOptional().describe('What prexy answers itself.'),
 } as const
 
+const textPattern: z.ZodType<RawTextPattern> = z.union([
+  z.string().max(4_096),
+  z.strictObject({
+    regex: z.string().max(4_096).describe('The pattern.'),
+    flags: z.literal('i').exactOptional().describe('`i` ignores the case of letters.'),
+    not: z.boolean().exactOptional().describe('`true`: the pattern must not be found.'),
+  }),
+])
+
 const routeFields = {
   name: z
     .string()
@@ -355,6 +372,15 @@ const routeFields = {
       'Paths that the route serves: `*` stands for any characters within a segment, `**` across segments, `?` for ' +
         'one character. Without it: every path.',
     ),
+  pathRegex: oneOrMore(textPattern)
+    .exactOptional()
+    .describe(
+      'A pattern (docs/rules.md) that must be found in the path, without the query; of a list, all must. With `path`: both ' +
+        'must hold.',
+    ),
+  listener: oneOrMore(listenerName)
+    .exactOptional()
+    .describe('Names of entries of `listen` whose requests the route serves. Without it: those of all.'),
   method: oneOrMore(method)
     .exactOptional()
     .describe('Methods that the route serves; `GET` stands for HEAD, too. Without it: any.'),
@@ -393,6 +419,12 @@ const routeSchema: z.ZodType<RawRoute> = z
     host: oneOrMore(hostPattern)
       .exactOptional()
       .describe('Host names that the route serves, exact or `*.example.org` for every name below. Without it: any.'),
+    hostRegex: oneOrMore(textPattern)
+      .exactOptional()
+      .describe(
+        'A pattern that must be found in the name of the host, which is in lower case and without its port; of a list, all ' +
+          'must. Names that an entry of `sites` takes do not come here.',
+      ),
     ...routeFields,
   })
   .superRefine(checkAction)
@@ -409,8 +441,14 @@ export const siteSchema: z.ZodType<RawSite> = z
       .describe('What the log calls the site. Without it: its first host.'),
     host: oneOrMore(hostPattern).describe(
       'Host names of the site, exact or `*.example.org` for every name below. An exact name goes before a pattern, a ' +
-        'longer pattern before a shorter one; each stands in one site only.',
+        'longer pattern before a shorter one; each stands in one site only, or in one of each listener.',
     ),
+    listener: oneOrMore(listenerName)
+      .exactOptional()
+      .describe(
+        'Names of entries of `listen` where the site is served. Such a site goes before those without. Without it: ' +
+          'everywhere.',
+      ),
     ...actionFields,
     routes: z
       .array(siteRouteSchema)
@@ -672,6 +710,15 @@ export const configSchema: z.ZodType<RawConfig> = z
       .readonly()
       .default([])
       .describe('Which requests go where that no entry of `sites` takes. The first entry that fits takes the request.'),
+    pathMatching: z
+      .enum(['normalized', 'decoded'])
+      .exactOptional()
+      .describe(
+        'How the path of a request is read before routes are chosen by it: `normalized` (the default) removes dot segments ' +
+          'and decodes escapes of letters, digits and `-._~`, so that `%2F` and `//` stay what they are; `decoded` reads it ' +
+          'as nginx does: all escapes decoded, doubled slashes one, dot segments removed then, and answers 400 to broken ' +
+          'escapes, encoded control characters and paths that climb above the root. Upstreams get the path as it came.',
+      ),
     ...servingFields,
     timeouts: timeoutsSchema.default({}),
     limits: limitsSchema.default({}),

@@ -37,6 +37,7 @@ export interface RuleList {
 export interface ListenAddress {
   readonly host: string | undefined
   readonly port: number
+  readonly name?: string
   /** Absent: cleartext. */
   readonly tls?: ListenTls
   readonly http2?: boolean
@@ -114,6 +115,15 @@ export interface MaintenanceSettings {
   readonly allow: readonly string[]
 }
 
+/** A pattern that the path or the host of a request must have, or with `not` must not have. */
+export interface TextPatternSettings {
+  readonly regex: string
+  readonly flags?: 'i'
+  readonly not?: boolean
+  /** Where the pattern stands. */
+  readonly place: Place
+}
+
 export interface RouteConfig {
   /** Unique. */
   readonly name: string
@@ -121,6 +131,11 @@ export interface RouteConfig {
   readonly hosts: readonly string[]
   /** Path globs; empty for any. */
   readonly paths: readonly string[]
+  /** All must hold. */
+  readonly pathPatterns?: readonly TextPatternSettings[]
+  readonly hostPatterns?: readonly TextPatternSettings[]
+  /** Absent: any. */
+  readonly listeners?: readonly string[]
   /** Empty for any. */
   readonly methods: readonly string[]
   readonly requestHeaders?: RawHeaderConditions
@@ -150,8 +165,10 @@ export interface RouteConfig {
 export interface SiteConfig {
   /** Unique among sites. */
   readonly name: string
-  /** Lower case, exact or `*.` and a name; each in one site only. */
+  /** Lower case, exact or `*.` and a name; each in one site only, or in one of each listener. */
   readonly hosts: readonly string[]
+  /** Absent: everywhere. */
+  readonly listeners?: readonly string[]
   /** In order; the first that fits takes the request. */
   readonly routes: readonly RouteConfig[]
 }
@@ -163,6 +180,14 @@ export interface AdminSettings {
   readonly token?: string
   readonly hosts: readonly string[]
   readonly openMetrics: boolean
+  /** Absent: events of applications are not taken. */
+  readonly ingest?: IngestSettings
+}
+
+/** Which events of applications are taken. What is not said has the defaults of `packages/admin`. */
+export interface IngestSettings extends Omit<RawIngest, 'origins'> {
+  /** In lower case. */
+  readonly origins: readonly string[]
 }
 
 /** What is recorded. What is not said has the defaults of `packages/record`. */
@@ -180,19 +205,13 @@ export interface AccessLogSettings {
 
 /** What a configuration says. Where it says nothing, the parts concerned have their defaults. */
 export interface Config {
-  /** Absent: events of applications are not taken. */
-  readonly ingest?: IngestSettings
-}
-
-/** Which events of applications are taken. What is not said has the defaults of `packages/admin`. */
-export interface IngestSettings extends Omit<RawIngest, 'origins'> {
-  /** In lower case. */
-  readonly origins: readonly string[]
   readonly listen: readonly ListenAddress[]
   /** A request goes to the site that names its host: exactly, else by the longest pattern. */
   readonly sites: readonly SiteConfig[]
   /** Of requests that no site takes. In order; the first that fits takes the request. */
   readonly routes: readonly RouteConfig[]
+  /** Absent: `normalized`. */
+  readonly pathMatching?: NonNullable<RawConfig['pathMatching']>
   /** What sites and routes without rules of their own have. */
   readonly fileRules: RuleList
   readonly fileHeaders: readonly HeaderList[]

@@ -5,6 +5,7 @@ import { MIN_HELD_BYTES, type RawRoute, type RewriteOptions } from './config-sch
 import { placeText } from './documents.ts'
 import { type ConfigProblem, formatPath } from './problem.ts'
 import type { RawRuleEntry } from './rule-schema.ts'
+import { nearMiss } from './near-miss.ts'
 import { listOf } from './provision.ts'
 import { checkUpstream } from './upstream-settings.ts'
 import type { Place } from './yaml-source.ts'
@@ -44,6 +45,7 @@ export function crossCheck(assembly: Assembly): ConfigProblem[] {
   checkShadowed(routes, report)
   for (const site of sites) checkShadowed(routesOfSite(site), report)
   checkHosts(assembly, report)
+  checkListeners(assembly, report)
   return problems
 }
 
@@ -152,8 +154,8 @@ function checkListen({ top }: Assembly, file: Level, report: Report): void {
 function checkShadowed(routes: readonly Placed<RawRoute>[], report: Report): void {
   const seen = new Map<string, Place>()
   for (const { value, place } of routes) {
-    const { host = [], path = [], method = [], header = {} } = value
-    const key = JSON.stringify([listOf(host), listOf(path), listOf(method), header])
+    const { host = [], hostRegex, listener, path = [], pathRegex, method = [], header = {} } = value
+    const key = JSON.stringify([listOf(host), hostRegex, listener, listOf(path), pathRegex, listOf(method), header])
     const earlier = seen.get(key)
     if (earlier === undefined) seen.set(key, place)
     else {
@@ -164,15 +166,33 @@ function checkShadowed(routes: readonly Placed<RawRoute>[], report: Report): voi
   }
 }
 
+/** What no address is called is never served. */
+function checkListeners({ top, sites, routes }: Assembly, report: Report): void {
+  const names = listOf(top.listen).flatMap((entry) => (typeof entry === 'object' ? (entry.name ?? []) : []))
+  for (const placed of [...routes, ...sites, ...sites.flatMap((site) => routesOfSite(site))]) {
+    for (const name of listOf(placed.value.listener ?? [])) {
+      if (names.includes(name)) continue
+      const hint = nearMiss(name, names)
+      report(
+        'error',
+        within(placed.place, 'listener'),
+        `no entry of listen has the name ${name}`,
+        hint === undefined ? 'give it to one: {address: 8080, name: NAME}' : `did you mean ${hint}?`,
+      )
+    }
+  }
+}
+
 /** A name in two sites would make it a matter of file names which of them is seen. */
 function checkHosts({ sites }: Assembly, report: Report): void {
   const seen = new Map<string, Place>()
   for (const { value, place } of sites) {
     for (const [index, host] of listOf(value.host).entries()) {
-      const key = host.toLowerCase()
+      // Each listener may have a site of its own for a name.
+      const keys = listOf(value.listener ?? '').map((listener) => `${listener}\n${host.toLowerCase()}`)
       const at = Array.isArray(value.host) ? within(place, 'host', index) : within(place, 'host')
-      const earlier = seen.get(key)
-      if (earlier === undefined) seen.set(key, at)
+      const earlier = keys.map((key) => seen.get(key)).find((one) => one !== undefined)
+      if (earlier === undefined) for (const key of keys) seen.set(key, at)
       else report('error', at, `${host} is a host in ${placeText(earlier)} already`, 'keep it in one of the two')
     }
   }

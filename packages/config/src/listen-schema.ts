@@ -14,6 +14,7 @@ export interface RawListenTls {
 
 export interface RawListen {
   readonly address: number | string
+  readonly name?: string
   readonly tls?: RawListenTls
   readonly http2?: boolean
   readonly redirectPort?: number
@@ -68,6 +69,10 @@ export const listenTlsSchema: z.ZodType<RawListenTls> = z
   })
   .describe('Speaks TLS. Without it: cleartext.')
 
+export const listenerName: z.ZodType<string> = z
+  .string()
+  .regex(/^[\w.:[\]-]{1,100}$/, 'is no name of a listener; it has letters, digits and . : - _ [ ]')
+
 /** One entry of `listen`. */
 export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
   listenAddressSchema,
@@ -76,6 +81,12 @@ export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
       address: listenAddressSchema.describe(
         'A port, on every address of the machine, or `host:port`. Port 0 takes a free one.',
       ),
+      name: listenerName
+        .exactOptional()
+        .describe(
+          'What `listener` of sites and routes calls the address. Several addresses may have one name. Without it: only ' +
+            'sites and routes without `listener` are served here.',
+        ),
       tls: listenTlsSchema.exactOptional(),
       http2: z
         .boolean()

@@ -1,6 +1,6 @@
 /** From files to plain data: every problem at once, and a way back from each rule to its place. */
 import { assemble, type Assembly, problemsAgainst } from './assemble.ts'
-import type { Config, ConfigRule, RedirectAction, RuleList } from './config.ts'
+import type { Config, ConfigRule, RedirectAction, RuleList, TextPatternSettings } from './config.ts'
 import { configSchema, MIN_HELD_BYTES } from './config-schema.ts'
 import { crossCheck, holdsTooLittle } from './cross-check.ts'
 import { type KnownSources, readDocuments } from './documents.ts'
@@ -23,6 +23,8 @@ export interface Loaded<T> {
   readonly headerLists: readonly HeaderList[]
   /** Redirects, likewise. */
   readonly redirects: readonly RedirectAction[]
+  /** Patterns of paths and hosts by which routes are chosen, likewise. */
+  readonly patterns: readonly TextPatternSettings[]
 }
 
 export interface LoadedConfig extends Loaded<Config> {
@@ -57,6 +59,7 @@ export function loadConfig(
       ruleLists,
       headerLists: [],
       redirects: [],
+      patterns: [],
       assembly,
       files: names,
       watched,
@@ -71,6 +74,7 @@ export function loadConfig(
     ruleLists: [...new Set(routes.map((route) => route.ruleList))].map(withPossibleLimit),
     headerLists: [...new Set(routes.flatMap((route) => route.headerLists))],
     redirects: [...new Set(routes.flatMap(({ action }) => (action.kind === 'redirect' ? [action] : [])))],
+    patterns: routes.flatMap(({ pathPatterns = [], hostPatterns = [] }) => [...pathPatterns, ...hostPatterns]),
     assembly,
     files: names,
     watched: [...watched, ...pages],
@@ -119,13 +123,20 @@ export function loadRules(text: string, file: string): Loaded<readonly ConfigRul
   const source = readYaml(text, file)
   const problems = [...source.problems]
   if (source.value === undefined) {
-    return { value: undefined, problems: sortProblems(problems), ruleLists: [], headerLists: [], redirects: [] }
+    return {
+      value: undefined,
+      problems: sortProblems(problems),
+      ruleLists: [],
+      headerLists: [],
+      redirects: [],
+      patterns: [],
+    }
   }
   const parsed = ruleListSchema.safeParse(source.value)
   if (!parsed.success) problems.push(...problemsAgainst(source, ruleListSchema))
   const list = ruleListFrom(source.value, { source, path: [] })
   const value = problems.length === 0 ? list.rules : undefined
-  return { value, problems: sortProblems(problems), ruleLists: [list], headerLists: [], redirects: [] }
+  return { value, problems: sortProblems(problems), ruleLists: [list], headerLists: [], redirects: [], patterns: [] }
 }
 
 /** One rule that is not in any file. */

@@ -16,14 +16,15 @@ import type {
   RouteConfig,
   RuleList,
   SiteConfig,
+  TextPatternSettings,
   AccessSettings,
   MaintenanceSettings,
   PageSettings,
   PasswordSettings,
   RateLimitSettings,
-} from './config.ts'
   IngestSettings,
-import type { RawServing, RawSiteRoute, RewriteOptions } from './config-schema.ts'
+} from './config.ts'
+import type { RawRoute, RawServing, RawTextPattern, RewriteOptions } from './config-schema.ts'
 import { besideFile, type ConfigFiles } from './files.ts'
 import { type HeaderList, headerListsOf } from './header-list.ts'
 import type { RawListenTls } from './listen-schema.ts'
@@ -125,7 +126,7 @@ class Provisioner {
     }
     const file = this.#below(none, fileLevel(this.#assembly), 'the file')
     const ownRoutes = this.#routes(routes, file, (route) =>
-      nameOfRoute(listOf(route.host ?? []), listOf(route.path ?? [])),
+      nameOfRoute([...listOf(route.host ?? []), ...patternTexts(route.hostRegex)], pathsSaid(route)),
     )
     if (file.action !== undefined)
       ownRoutes.push({
@@ -139,6 +140,7 @@ class Provisioner {
       listen: this.#listen(top.listen, fileLevel(this.#assembly)),
       sites: sites.map((site) => this.#site(site, file, siteNames)),
       routes: ownRoutes,
+      ...(top.pathMatching === undefined ? {} : { pathMatching: top.pathMatching }),
       fileRules: file.ruleList,
       fileHeaders: file.headerLists,
       ...(file.serving.errorPages === undefined ? {} : { fileErrorPages: file.serving.errorPages }),
@@ -161,7 +163,7 @@ class Provisioner {
     const hosts = listOf(value.host).map((host) => host.toLowerCase())
     const name = claimName(value.name ?? hosts[0], siteNames)
     const scope = this.#below(file, levelAt(site), name)
-    const routes = this.#routes(routesOfSite(site), scope, ({ path }) => nameOfRoute([name], listOf(path ?? [])))
+    const routes = this.#routes(routesOfSite(site), scope, (route) => nameOfRoute([name], pathsSaid(route)))
     if (scope.action !== undefined)
       routes.push({
         ...routeBase,
@@ -170,14 +172,10 @@ class Provisioner {
         name: this.#claim(name),
       })
     if (routes.length === 0) this.#report(place, ...NOTHING_TO_DO)
-    return { name, hosts, routes }
+    return { name, hosts, ...(value.listener === undefined ? {} : { listeners: listOf(value.listener) }), routes }
   }
 
-  #routes(
-    routes: readonly Placed<RawSiteRoute & { readonly host?: OneOrMore<string> }>[],
-    above: Scope,
-    nameOf: (route: RawSiteRoute & { readonly host?: OneOrMore<string> }) => string,
-  ): RouteConfig[] {
+  #routes(routes: readonly Placed<RawRoute>[], above: Scope, nameOf: (route: RawRoute) => string): RouteConfig[] {
     return routes.flatMap((route) => {
       const { value, place } = route
       const scope = this.#below(above, levelAt(route), value.name ?? nameOf(value))
@@ -192,6 +190,9 @@ class Provisioner {
           name: this.#claim(value.name ?? nameOf(value)),
           hosts,
           paths: pathsOf(listOf(value.path ?? []), scope.serving),
+          ...(value.pathRegex === undefined ? {} : { pathPatterns: patternsOf(value.pathRegex, place, 'pathRegex') }),
+          ...(value.hostRegex === undefined ? {} : { hostPatterns: patternsOf(value.hostRegex, place, 'hostRegex') }),
+          ...(value.listener === undefined ? {} : { listeners: listOf(value.listener) }),
           methods: listOf(value.method ?? []),
           ...(value.header === undefined ? {} : { requestHeaders: value.header }),
         },
@@ -284,11 +285,12 @@ class Provisioner {
     return listOf(listen).map((entry, index) => {
       const address = listenAddressOf(addressOf(entry))
       if (typeof entry !== 'object') return address
-      const { tls, http2, redirectPort, proxyProtocol } = entry
+      const { name, tls, http2, redirectPort, proxyProtocol } = entry
       const { source, path } = file.placeOf('listen')
       const place = { source, path: Array.isArray(listen) ? [...path, index, 'tls'] : [...path, 'tls'] }
       return {
         ...address,
+        ...(name === undefined ? {} : { name }),
         ...(tls === undefined ? {} : { tls: { ...tls, certificates: this.#certificates(tls, place) } }),
         ...(http2 === undefined ? {} : { http2 }),
         ...(redirectPort === undefined ? {} : { redirectPort }),
@@ -456,15 +458,13 @@ class Provisioner {
   #admin({ listen = DEFAULT_ADMIN_LISTEN, token, hosts = [], openMetrics = false, ingest }: RawAdmin): AdminSettings {
     const { source, path } = fileLevel(this.#assembly).placeOf('admin')
     const { host, port } = listenAddressOf(listen)
+    const own = token === undefined ? undefined : this.#adminToken(token, { source, path: [...path, 'token'] })
     return {
       // Everywhere has to be said: what is left out is this machine.
-    const own = token === undefined ? undefined : this.#adminToken(token, { source, path: [...path, 'token'] })
       listen: { host: host ?? (String(listen).startsWith('*') ? undefined : '127.0.0.1'), port },
       ...(own === undefined ? {} : { token: own }),
       hosts: listOf(hosts),
       openMetrics,
-    }
-  }
       ...(ingest === undefined ? {} : { ingest: this.#ingest(ingest, own, { source, path: [...path, 'ingest'] }) }),
     }
   }
@@ -481,6 +481,8 @@ class Provisioner {
       ...limits,
       ...(own === undefined ? {} : { token: own }),
       origins: listOf(origins).map((origin) => origin.toLowerCase()),
+    }
+  }
 
   #adminToken(text: string, place: Place): string {
     const token = this.#secret(text, place)
@@ -572,6 +574,36 @@ function servingOf({
     ...(robots === undefined ? {} : { robots }),
     ...(mount === undefined ? {} : { mount: mountOf(mount) }),
   }
+}
+
+function patternTexts(patterns: OneOrMore<RawTextPattern> = []): readonly string[] {
+  return listOf(patterns).map((one) => {
+    const { regex, flags, not = false } = typeof one === 'string' ? { regex: one } : one
+    return `${not ? '!' : ''}~${flags === undefined ? '' : '*'}${regex}`
+  })
+}
+
+function pathsSaid({ path = [], pathRegex }: RawRoute): readonly string[] {
+  return [...listOf(path), ...patternTexts(pathRegex)]
+}
+
+function patternsOf(
+  patterns: OneOrMore<RawTextPattern>,
+  { source, path }: Place,
+  field: string,
+): readonly TextPatternSettings[] {
+  return listOf(patterns).map((one, index) => ({
+    ...(typeof one === 'string' ? { regex: one } : one),
+    place: {
+      source,
+      path: [
+        ...path,
+        field,
+        ...(Array.isArray(patterns) ? [index] : []),
+        ...(typeof one === 'string' ? [] : ['regex']),
+      ],
+    },
+  }))
 }
 
 function nameOfRoute(hosts: readonly string[], paths: readonly string[]): string {

@@ -21,7 +21,10 @@ const OWN_FIELDS: ReadonlySet<string> = new Set([
   'rewrite',
   'name',
   'host',
+  'hostRegex',
+  'listener',
   'path',
+  'pathRegex',
   'method',
   'header',
   'upstream',
@@ -86,6 +89,9 @@ class Shower {
       const level = levelAt(site)
       this.#item(2, 'host', site.value.host, level.placeOf('host'))
       this.#value(4, 'name', name, site.value.name === undefined ? undefined : level.placeOf('name'))
+      if (site.value.listener !== undefined) {
+        this.#value(4, 'listener', site.value.listener, level.placeOf('listener'))
+      }
       this.#level(4, [level, this.#file], made.at(-1))
       const below = routesOfSite(site)
       if (below.length > 0) this.#lines.push('    routes:')
@@ -118,7 +124,7 @@ class Shower {
   #route(indent: number, made: RouteConfig, levels: readonly [Level, ...(readonly Level[])]): void {
     const [own] = levels
     this.#item(indent, 'name', made.name, 'name' in own.serving ? own.placeOf('name') : undefined)
-    for (const field of ['host', 'path', 'method', 'header'] as const) {
+    for (const field of ['host', 'hostRegex', 'listener', 'path', 'pathRegex', 'method', 'header'] as const) {
       if (field in own.serving) this.#value(indent + 2, field, Reflect.get(own.serving, field), own.placeOf(field))
     }
     this.#level(indent + 2, levels, made)

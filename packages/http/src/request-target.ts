@@ -79,3 +79,43 @@ function removeDotSegments(path: string): string {
   }
   return `/${kept.join('/')}`
 }
+
+/**
+ * The path to match routes on as nginx has it: every escape decoded, doubled slashes made one, then dot segments removed;
+ * one character for each octet. Undefined for a path that nginx refuses (a broken escape, an encoded NUL, dot segments
+ * that climb above the root) and for encoded control characters, which patterns and globs would see differently.
+ */
+export function decodedPath(path: string): string | undefined {
+  const query = path.indexOf('?')
+  const raw = query < 0 ? path : path.slice(0, query)
+  const plain = raw.includes('%') ? decodeEscapes(raw) : raw
+  if (plain === undefined) return undefined
+  return plain.includes('//') || plain.includes('/.') ? removeEmptyAndDotSegments(plain) : plain
+}
+
+function decodeEscapes(path: string): string | undefined {
+  const [first, ...pieces] = path.split('%')
+  let plain = first
+  for (const piece of pieces) {
+    const high = piece.length >= 2 ? HEX_VALUE[piece.charCodeAt(0)] : 255
+    const low = piece.length >= 2 ? HEX_VALUE[piece.charCodeAt(1)] : 255
+    if (high > 15 || low > 15) return undefined
+    const octet = high * 16 + low
+    if (octet < 0x20 || octet === 0x7f) return undefined
+    plain += String.fromCharCode(octet) + piece.slice(2)
+  }
+  return plain
+}
+
+function removeEmptyAndDotSegments(path: string): string | undefined {
+  const kept: string[] = []
+  const segments = path.split('/').slice(1)
+  for (const [i, segment] of segments.entries()) {
+    const isLast = i === segments.length - 1
+    if (segment === '..' && kept.pop() === undefined) return undefined
+    if (segment === '' || segment === '.' || segment === '..') {
+      if (isLast) kept.push('')
+    } else kept.push(segment)
+  }
+  return `/${kept.join('/')}`
+}

@@ -8,6 +8,8 @@ import type { ProxyRuntime } from './runtime.ts'
 export interface Entrance {
   /** That of the listener, in digits. */
   readonly port: string
+  /** What the configuration calls the address. */
+  readonly listener: string | undefined
   /** Absent in cleartext. */
   readonly tls: TlsSession | undefined
   /** Every request is answered with a redirect to this port by https. */

@@ -192,7 +192,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#client.output.reset()
     const { entrance } = this.#client
     if (entrance.redirectPort !== undefined) return this.#redirect(entrance.redirectPort)
-    const entry = runtime.routes.find(request)
+    const entry = runtime.routes.find(request, entrance.listener)
     this.#recording = runtime.recorder?.begin(request, typeof entry === 'string' ? undefined : entry.name)
     if (typeof entry === 'string') return this.#answer(new ProxyError(entry))
     if (isMisdirected(entrance, request.authority)) return this.#answer(new ProxyError('E_NO_ROUTE'))

@@ -38,6 +38,7 @@ async function openAddress(
 ): Promise<OpenAddress> {
   const entranceOf = (tls: TlsSession | undefined): Entrance => ({
     port: String(listener.intake.address.port),
+    listener: one.config.name,
     tls,
     redirectPort: one.config.redirectPort,
   })

@@ -22,6 +22,7 @@ import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { Phase } from './phases.ts'
 import type { Rollout } from './rollout.ts'
 import type { RouteAnswer } from './route-answer.ts'
+import type { TextPattern } from './text-pattern.ts'
 import type { BalancePolicy } from './upstream-balance.ts'
 import type { EjectionLimits } from './upstream-ejection.ts'
 
@@ -33,6 +34,11 @@ export interface ProxyConfig {
   readonly sites?: readonly SiteConfig[]
   /** Of requests that belong to no site. The first route that fits takes the request; without one the answer is 421. */
   readonly routes: readonly RouteConfig[]
+  /**
+   * How paths of requests are read before routes are chosen by them: `normalized` (the default) as `matchingPath` does,
+   * `decoded` as `decodedPath` does, which answers 400 where that is undefined.
+   */
+  readonly pathMatching?: 'normalized' | 'decoded'
   /** For requests that no route takes. */
   readonly errorPages?: ErrorPages
   readonly timeouts?: Partial<ProxyTimeouts>
@@ -74,14 +80,16 @@ export interface SeenRequest {
   readonly clientAddress?: string | undefined
   /** Of the response, with the framing of chunks; of a tunnel, what was sent behind the head. */
   readonly bodyBytes: number
+  /** Where the response differs from that of the proxy that it was compared with. */
+  readonly difference?: DifferenceExample
 }
 
 export interface ListenAddress {
   readonly host: string
   readonly port: number
+  /** By which sites and routes tell where a request came in. Several addresses may have one name. */
+  readonly name?: string
   /** Absent: cleartext. */
-  /** Where the response differs from that of the proxy that it was compared with. */
-  readonly difference?: DifferenceExample
   readonly tls?: ListenTlsConfig
   /** Whether clients may speak HTTP/2: over TLS by ALPN, in cleartext by prior knowledge. Default true. */
   readonly http2?: boolean
@@ -105,6 +113,8 @@ export interface ListenTlsConfig {
 export interface SiteConfig {
   /** Host names without port, exact or `*.example.org`; each belongs to one site, or to one of each listener. */
   readonly hosts: readonly string[]
+  /** Names of the addresses where the site is served. Absent: all of them, where no site that names them has the host. */
+  readonly listeners?: readonly string[]
   /** The first that fits takes the request; without one the answer is 404. Their `hosts` are not looked at. */
   readonly routes: readonly RouteConfig[]
 }
@@ -116,6 +126,12 @@ export interface RouteConfig {
   readonly hosts?: readonly string[]
   /** Path globs: `*` within a segment, `**` across segments, `?` one character. Absent: every path. */
   readonly paths?: readonly string[]
+  /** Made by `compileTextPattern`; all must hold for the path. */
+  readonly pathPatterns?: readonly TextPattern[]
+  /** The same for the host; of routes that belong to no site. */
+  readonly hostPatterns?: readonly TextPattern[]
+  /** Names of the addresses whose requests the route takes. Absent: any. */
+  readonly listeners?: readonly string[]
   /** `GET` stands for HEAD, too. Absent: any. */
   readonly methods?: readonly string[]
   /** Request fields by name, in the form that conditions of rules have. Absent: any. */
@@ -141,6 +157,8 @@ export interface RouteConfig {
   readonly serverTiming?: boolean
   /** For which requests `rules` are. Absent: for all. */
   readonly rollout?: Rollout
+  /** Another proxy that is asked the same, to compare its responses with ours. Absent: none is. */
+  readonly compareWith?: CompareConfig
   /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
   readonly ignoreNoTransform?: boolean
   /** Default `remove`. */
@@ -157,8 +175,6 @@ export interface RouteConfig {
   /** What clients see of errors that the proxy answers itself. */
   readonly errorPages?: ErrorPages
   /** Value of X-Robots-Tag in every response, in place of the upstream's. */
-  /** Another proxy that is asked the same, to compare its responses with ours. Absent: none is. */
-  readonly compareWith?: CompareConfig
   readonly robots?: string
   /** Made by `mountOf`. A request for a path that is not below it is answered 404. */
   readonly mount?: Mount

@@ -8,12 +8,14 @@ import {
   prepareConditions,
   rulesForRequest,
 } from '@prexy/http/conditions'
+import { type Glob, globMatches, prepareGlob } from '@prexy/http/path-glob'
+import { decodedPath, matchingPath } from '@prexy/http/request-target'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Rule } from '@prexy/rewrite/rules'
 import type { Access } from './access.ts'
+import type { Comparer } from './compare-with.ts'
 import type { CompiledSets, DeferredRuleSet, UsedSet } from './compiled-sets.ts'
 import { HostTable } from './host-table.ts'
-import type { Comparer } from './compare-with.ts'
 import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { RouteConfig, SiteConfig } from './proxy-config.ts'
@@ -21,21 +23,23 @@ import { ProxyError } from './proxy-error.ts'
 import type { Rollout } from './rollout.ts'
 import { makeRoute, type Route, type RouteParts } from './route.ts'
 import type { RouteAnswer } from './route-answer.ts'
+import { patternHolds, type TextPattern } from './text-pattern.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
 export interface RouteTableInit {
   readonly sites: readonly SiteConfig[]
   /** Of requests that belong to no site. */
   readonly routes: readonly RouteConfig[]
+  readonly pathMatching: 'normalized' | 'decoded'
   readonly maxRememberedResources: number
   /** Outlives the table. */
   readonly sets: CompiledSets
   readonly poolOf: (route: RouteConfig) => UpstreamPool
+  readonly comparerOf: (route: RouteConfig) => Comparer | undefined
   /** Told once of rules that do not compile when they are needed. */
   readonly onError: (error: Error) => void
 }
 
-  readonly comparerOf: (route: RouteConfig) => Comparer | undefined
 /** Routes among which the first that fits takes the request. */
 interface RouteGroup {
   readonly entries: readonly RouteEntry[]
@@ -45,22 +49,37 @@ interface RouteGroup {
 
 export class RouteTable {
   readonly #hosts = new HostTable<RouteGroup>()
+  /** Sites that are served on some addresses only, by the names of those. */
+  readonly #hostsOfListener = new Map<string, HostTable<RouteGroup>>()
   readonly #rest: RouteGroup
   readonly #looksAtHosts: boolean
+  readonly #decodesPaths: boolean
+  readonly #looksAtPaths: boolean
   readonly #all: readonly RouteEntry[]
 
   constructor(init: RouteTableInit) {
     const all: RouteEntry[] = []
-    for (const { hosts, routes } of init.sites) {
+    for (const { hosts, listeners, routes } of init.sites) {
       const group: RouteGroup = { entries: this.#entriesOf(routes, init, false), unknown: 'E_NO_PATH' }
-      for (const host of hosts) this.#hosts.add(host, group)
+      for (const table of listeners === undefined ? [this.#hosts] : listeners.map((name) => this.#hostsOf(name))) {
+        for (const host of hosts) table.add(host, group)
+      }
       all.push(...group.entries)
     }
     this.#rest = { entries: this.#entriesOf(init.routes, init, true), unknown: 'E_NO_ROUTE' }
-    this.#looksAtHosts = init.sites.length > 0 || init.routes.some(({ hosts }) => hosts !== undefined)
+    const looksAtHost = (route: RouteConfig): boolean => (route.hosts ?? route.hostPatterns) !== undefined
+    this.#looksAtHosts = init.sites.length > 0 || init.routes.some(looksAtHost)
+    this.#decodesPaths = init.pathMatching === 'decoded'
+    this.#looksAtPaths = all.some((entry) => entry.looksAtPath) || this.#rest.entries.some((entry) => entry.looksAtPath)
     // What is compiled already is worth being ready, and shows its faults at once.
     for (const entry of this.#rest.entries) entry.prepareNow()
     this.#all = [...all, ...this.#rest.entries]
+  }
+
+  #hostsOf(listener: string): HostTable<RouteGroup> {
+    const table = this.#hostsOfListener.get(listener) ?? new HostTable<RouteGroup>()
+    this.#hostsOfListener.set(listener, table)
+    return table
   }
 
   #entriesOf(routes: readonly RouteConfig[], init: RouteTableInit, byHost: boolean): readonly RouteEntry[] {
@@ -69,19 +88,51 @@ export class RouteTable {
     return routes.map((route) => new RouteEntry(route, group, byHost))
   }
 
-  /** The route that takes the request, or what to answer where there is none. */
-  find(request: ConditionRequest): RouteEntry | 'E_NO_ROUTE' | 'E_NO_PATH' {
+  /**
+   * The route that takes the request, or what to answer where there is none. `listener`: the name of the address where
+   * it came in.
+   */
+  find(request: ConditionRequest, listener?: string): RouteEntry | 'E_NO_ROUTE' | 'E_NO_PATH' | 'E_REQUEST_INVALID' {
+    const path = this.#pathOf(request)
+    if (path === undefined) return 'E_REQUEST_INVALID'
     // Where nothing is told apart by it, nobody need know it.
     const host = this.#looksAtHosts ? withoutRootDot(hostOf(request.authority)) : ''
-    const { entries, unknown } = this.#hosts.find(host) ?? this.#rest
-    for (const entry of entries) if (entry.takes(host, request)) return entry
+    const ofListener = listener === undefined ? undefined : this.#hostsOfListener.get(listener)?.find(host)
+    const { entries, unknown } = ofListener ?? this.#hosts.find(host) ?? this.#rest
+    const subject: RouteSubject = { request, host, path, listener, known: undefined }
+    for (const entry of entries) if (entry.takes(subject)) return entry
     return unknown
+  }
+
+  /** Undefined: it is refused. */
+  #pathOf({ path }: ConditionRequest): string | undefined {
+    if (this.#decodesPaths && path !== '*') return decodedPath(path)
+    return this.#looksAtPaths ? matchingPath(path) : path
   }
 
   /** No request will be looked up any more. */
   release(): void {
     for (const entry of this.#all) entry.release()
   }
+}
+
+/** What routes are chosen by. */
+interface RouteSubject {
+  readonly request: ConditionRequest
+  readonly host: string
+  readonly path: string
+  readonly listener: string | undefined
+  /** Patterns that were asked for this request already. */
+  known: Map<TextPattern, boolean> | undefined
+}
+
+function holds(patterns: readonly TextPattern[], text: string, subject: RouteSubject): boolean {
+  const known = (subject.known ??= new Map())
+  return patterns.every((pattern) => {
+    const isHeld = known.get(pattern) ?? patternHolds(pattern, text)
+    known.set(pattern, isHeld)
+    return isHeld
+  })
 }
 
 /** `a.example.` is the same name (RFC 1034 §3.1). */
@@ -94,6 +145,9 @@ interface GroupParts extends RouteTableInit {
   /** Names of request fields by which routes of the group are told apart. */
   readonly fields: readonly string[]
 }
+
+/** What a route takes requests by, its hosts apart. */
+const CONDITIONS = ['paths', 'pathPatterns', 'hostPatterns', 'listeners', 'methods', 'fields'] as const
 
 /** A route and, while it is needed, what was made of it. */
 export class RouteEntry {
@@ -108,10 +162,13 @@ export class RouteEntry {
   readonly mount: Mount | undefined
   /** Which of its requests the rules are for; undefined: all. */
   readonly rollout: Rollout | undefined
+  readonly comparer: Comparer | undefined
   readonly #config: RouteConfig
   readonly #group: GroupParts
   readonly #hosts: readonly string[] | undefined
   /** Undefined until they are needed. */
+  #paths: readonly Glob[] | undefined = undefined
+  /** Of methods and fields; likewise. */
   #conditions: ConditionSet | undefined = undefined
   readonly #takesAll: boolean
   #route: Route | undefined = undefined
@@ -129,19 +186,31 @@ export class RouteEntry {
     this.robots = config.robots
     this.mount = config.mount
     this.rollout = config.rollout
+    this.comparer = group.comparerOf(config)
     this.#config = config
     this.#group = group
     this.#hosts = byHost && config.hosts !== undefined ? hostPatterns(config.hosts) : undefined
-    const { paths, methods, fields } = config
-    this.#takesAll = paths === undefined && methods === undefined && fields === undefined
+    this.#takesAll = CONDITIONS.every((name) => config[name] === undefined)
   }
 
-  takes(host: string, request: ConditionRequest): boolean {
+  get looksAtPath(): boolean {
+    return this.#config.paths !== undefined || this.#config.pathPatterns !== undefined
+  }
+
+  takes(subject: RouteSubject): boolean {
+    const { host, path, listener, request } = subject
     if (this.#hosts !== undefined && !hostMatches(this.#hosts, host)) return false
     if (this.#takesAll) return true
-    const { paths, methods, fields } = this.#config
-    this.#conditions ??= prepareConditions([{ types: ['*'], paths, methods, requestHeaders: fields }])
-    return typeof rulesForRequest(this.#conditions, request) !== 'string'
+    const { paths, methods, fields, listeners, pathPatterns, hostPatterns: ofHost } = this.#config
+    if (listeners !== undefined && (listener === undefined || !listeners.includes(listener))) return false
+    if (paths !== undefined) {
+      this.#paths ??= paths.map(prepareGlob)
+      if (!this.#paths.some((glob) => globMatches(glob, path))) return false
+    }
+    this.#conditions ??= prepareConditions([{ types: ['*'], methods, requestHeaders: fields }])
+    if (typeof rulesForRequest(this.#conditions, request) === 'string') return false
+    if (ofHost !== undefined && !holds(ofHost, host, subject)) return false
+    return pathPatterns === undefined || holds(pathPatterns, path, subject)
   }
 
   /** Of a route that forwards. Throws a ProxyError if its rules cannot be compiled. */
@@ -162,7 +231,6 @@ export class RouteEntry {
     if (this.answer === undefined && (rules === undefined || !isDeferred(rules))) this.#prepare()
   }
 
-  readonly comparer: Comparer | undefined
   #prepare(): Route {
     if (this.#fault !== undefined) throw this.#fault
     const beside = this.#group.routes.filter((other) => other !== this.#config)
@@ -186,7 +254,6 @@ export class RouteEntry {
       this.#used = this.#group.sets.use(rules, () => this.#forget())
       return this.#used.set
     } catch (error) {
-    this.comparer = group.comparerOf(config)
       const cause = error instanceof Error ? error : new Error(String(error))
       const detail = `the rules of ${this.name} do not compile`
       this.#fault = new ProxyError('E_INTERNAL', { detail, cause })

@@ -146,6 +146,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
   const routes = new RouteTable({
     sites,
     routes: config.routes,
+    pathMatching: config.pathMatching ?? 'normalized',
     maxRememberedResources: limits.maxRememberedResources,
     sets: life.sets,
     onError,
@@ -153,10 +154,10 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
       if (upstream === undefined) throw new Error(`the route ${name} has neither upstream nor answer`)
       return poolOf(upstream)
     },
-  })
     comparerOf: ({ compareWith }) => (compareWith === undefined ? undefined : comparerOf(compareWith)),
-  // Only now, because a fault in a later route would leave them running.
+  })
   const all = [...pools.values(), ...[...comparers.values()].map(({ pool }) => pool)]
+  // Only now, because a fault in a later route would leave them running.
   for (const pool of all) pool.start()
   return {
     life,
