@@ -12,6 +12,7 @@ import type { ClientTls } from './client-tls.ts'
 import { clientAddressOf } from './preamble.ts'
 import { rawSocketOf } from './raw-socket.ts'
 import { type Intake, type IntakeOptions, openIntake } from './intake.ts'
+import { readOnAfterWriteFault } from './write-fault.ts'
 
 export interface ConnectionHandler {
   /** Bytes arrived. Returns true when the receiver keeps the chunk (or a part of it) beyond the call. */
@@ -50,6 +51,8 @@ export class Connection {
   #paused = false
   /** Read since others had their turn; -1 while they have it. */
   #turnBytes = 0
+  /** @internal */
+  receivedBytes = 0
   #wantsDrain = false
   #closed = false
   readonly #encryptsAtOnce: boolean
@@ -208,6 +211,7 @@ export class Connection {
 
   /** @internal Returns whether the chunk is kept; after a fault it may be. */
   receive(chunk: Uint8Array): boolean {
+    this.receivedBytes += chunk.length
     if (this.#turnBytes >= 0) {
       this.#turnBytes += chunk.length
       if (this.#turnBytes > MAX_TURN_BYTES) this.#letOthers()
@@ -279,8 +283,8 @@ export interface ConnectHandler extends ConnectionHandler {
 }
 
 /**
- * Opens a connection. It may be written to at once; the bytes leave when it is up. What the handler throws closes the
- * connection and goes to `onError`.
+ * Opens a connection. It may be written to at once; the bytes leave when it is up. When writing fails, `onData` still
+ * gets what came before. What the handler throws closes the connection and goes to `onError`.
  */
 export function connect(options: ConnectOptions, handler: ConnectHandler, onError: (error: Error) => void): Connection {
   const { tls } = options
@@ -318,6 +322,13 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
   }
   const connection = new Connection(socket, handler, onError)
   let fault: Error | undefined
+  readOnAfterWriteFault(
+    socket,
+    () => connection.receivedBytes,
+    (error) => {
+      fault ??= error
+    },
+  )
   socket.on('error', (error) => {
     fault ??= error
   })
