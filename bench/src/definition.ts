@@ -245,6 +245,14 @@ export interface HuntSubject {
   readonly rules: number | 'starter'
 }
 
+/** Two C libraries, by a small C program that is compiled with each. */
+export interface LibcDefinition extends BaseDefinition {
+  readonly model: 'libc'
+  readonly tasks: readonly LibcTask[]
+  /** Numbers of threads. */
+  readonly threads: readonly number[]
+}
+
 export type Definition =
   | EngineDefinition
   | CorpusDefinition
@@ -258,6 +266,11 @@ export type Definition =
   | BesideDefinition
   | HuntDefinition
   | WorkersDefinition
+  | LibcDefinition
+
+export const LIBC_TASKS = ['allocate', 'rare', 'dense', 'text'] as const
+/** `rare` and `dense`: memchr over a page of 64 KiB where there is no hit, or one every 45 octets. `text`: strstr. */
+export type LibcTask = (typeof LIBC_TASKS)[number]
 
 export const TASKS = ['decode-first', 'decode', 'encode', 'memory'] as const
 export type MsgpackTask = (typeof TASKS)[number]
@@ -325,6 +338,7 @@ const MODEL_FIELDS = {
   beside: ['page', 'rules', 'small', 'large', 'pullers', 'connections', 'requestsPerSecond', 'goals'],
   hunt: ['subjects', 'goals'],
   workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
+  libc: ['tasks', 'threads'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
@@ -393,6 +407,9 @@ export function parseDefinition(text: string): Definition {
       requireKnown(value.name, ends, value.readers)
       break
     }
+    case 'libc':
+      requireKnown(value.name, value.tasks, LIBC_TASKS)
+      break
     case 'corpus':
     case 'compile':
     case 'sites':

@@ -71,6 +71,7 @@ function rowsOf(definition: Definition): Row[] {
     case 'workers':
       return definition.goals.map((goal) => ({ ...goal, unit: 'x' }))
     case 'msgpack':
+    case 'libc':
       return []
   }
 }

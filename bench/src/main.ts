@@ -14,6 +14,7 @@ import { runEngineBench } from './engine-bench.ts'
 import { runEvtxBench } from './evtx-bench.ts'
 import { goalTable } from './goals.ts'
 import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
+import { runLibcBench } from './libc-bench.ts'
 import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
 import { runSigmaBench } from './sigma-bench.ts'
@@ -114,6 +115,8 @@ async function measure(
       return await runSitesBench(ROOT, definition, runtimes)
     case 'workers':
       return await runWorkersBench(ROOT, definition, runtimes)
+    case 'libc':
+      return runLibcBench(ROOT, definition)
     case 'msgpack':
       return runMsgpackBench(ROOT, definition, runtimes, data)
     case 'sigma':
