@@ -1,11 +1,13 @@
 /** The commands of `prexy hunt`, for the command line and its reference. */
 import { type Command, Option } from 'commander'
+import { DEFAULT_ENGINE_TIMEOUT_SECONDS } from '@prexy/hunt/engine-error'
 import { METRICS, type Metric } from '@prexy/hunt/metrics'
 import { PROFILE_NAMES } from '@prexy/hunt/timeline-row'
 import { LEVELS } from '@prexy/sigma/rule'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 import { CommandError } from './exit-codes.ts'
 import { addInputOptions, addRuleFlags, addTimeOptions, type RuleFlags } from './hunt-options.ts'
+import type { LoadFlags } from './hunt-load.ts'
 import type { RulesFlags } from './hunt-rules.ts'
 import type { MetricsFlags, TableFlags } from './hunt-tables.ts'
 import type { HuntFlags, SearchFlags } from './hunt-timeline.ts'
@@ -47,7 +49,11 @@ function positive(option: string): (value: string) => number {
 
 export function addHuntCommands(program: Command, run: CommandRun): void {
   const command = subcommand(program, 'hunt', 'Find attacks in logs and recordings, with Sigma rules')
-  addInputOptions(command)
+  addInputOptions(command, '[paths...]')
+  addEngineOptions(
+    command,
+    'where events lie that prexy hunt load put there: clickhouse://[user@]host[:port][/database][?table=NAME], or duckdb for the Parquet files that are named',
+  )
   addRuleFlags(command)
   addOutputOptions(command)
   const add = (option: Option): void => {
@@ -66,6 +72,10 @@ export function addHuntCommands(program: Command, run: CommandRun): void {
     ],
     ['Live, on what a proxy records:', 'prexy hunt recordings/ --rules rules --follow'],
     [
+      'Rules as queries of a ClickHouse, over what was loaded into it:',
+      'prexy hunt --engine clickhouse://hunter@db.example/logs --rules sigma/rules',
+    ],
+    [
       'A log in a format of its own:',
       'prexy hunt shop.log --format \'$remote_addr [$time_iso8601] "$request" $status $request_time\' --min-level high',
     ],
@@ -81,9 +91,44 @@ export function addHuntCommands(program: Command, run: CommandRun): void {
     const { hunt } = await import('./hunt-timeline.ts')
     run.code = await hunt(paths, flags)
   })
+  addLoadCommand(command, run)
   addSearchCommand(command, run)
   addTableCommands(command, run)
   addRulesCommands(command, run)
+}
+
+function addEngineOptions(command: Command, description: string): void {
+  const add = (option: Option): void => {
+    command.addOption(option.helpGroup('Where events lie:'))
+  }
+  add(new Option('--engine <address>', description))
+  add(
+    new Option(
+      '--engine-timeout <seconds>',
+      `how long one statement may take (${DEFAULT_ENGINE_TIMEOUT_SECONDS})`,
+    ).argParser(positive('--engine-timeout')),
+  )
+}
+
+function addLoadCommand(hunt: Command, run: CommandRun): void {
+  const command = subcommand(hunt, 'load', 'Put events into a query engine, or into Parquet files for one')
+  addInputOptions(command, '[paths...]')
+  addEngineOptions(command, 'where they go: clickhouse://[user@]host[:port][/database][?table=NAME&cluster=NAME]')
+  command
+    .option('-o, --output <folder>', 'a folder for Parquet files, which DuckDB and others read')
+    .option('--print-schema', 'only print the statements that make the tables')
+  addExamples(command, [
+    ['', 'prexy hunt load access.log recordings/ --engine clickhouse://loader@db.example/logs'],
+    ['For DuckDB, on this machine:', 'prexy hunt load logs/ -o events/ && prexy hunt events/ --engine duckdb'],
+  ])
+  addNotes(
+    command,
+    'CLICKHOUSE_USER and CLICKHOUSE_PASSWORD say who loads, when the address does not. What is loaded twice is there twice.',
+  )
+  command.action(async (paths: string[], flags: LoadFlags) => {
+    const { load } = await import('./hunt-load.ts')
+    run.code = await load(paths, flags)
+  })
 }
 
 function addSearchCommand(hunt: Command, run: CommandRun): void {

@@ -83,8 +83,8 @@ const FILTER_HEADING = 'Which events:'
 const RULE_HEADING = 'Which rules:'
 const TIME_HEADING = 'How times are written:'
 
-export function addInputOptions(command: Command): void {
-  command.argument('<paths...>', 'files and directories, whatever they are called; - is standard input')
+export function addInputOptions(command: Command, argument = '<paths...>'): void {
+  command.argument(argument, 'files and directories, whatever they are called; - is standard input')
   const add = (heading: string, option: Option): void => {
     command.addOption(option.helpGroup(heading))
   }

@@ -10,12 +10,15 @@ import { type SearchTerms, searchRule } from '@prexy/hunt/search-rule'
 import { frequencyLine, type HuntSummary, SummaryCounter } from '@prexy/hunt/summary'
 import { Timeline } from '@prexy/hunt/timeline'
 import { type Cell, type Column, groupTags, type Profile, PROFILES } from '@prexy/hunt/timeline-row'
+import type { Expression } from '@prexy/sigma/expression'
 import { formatSigmaProblem } from '@prexy/sigma/problem'
 import { type Level, LEVELS, type RuleInfo } from '@prexy/sigma/rule'
 import { CommandError, EXIT_ERROR, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
-import { count, type HuntInput, lacksNamed, openInput, readingNotes } from './hunt-input.ts'
+import { type EngineTask, readEngine } from './hunt-engine.ts'
+import { count, lacksNamed, openInput, readingNotes } from './hunt-input.ts'
 import {
   type AskedRules,
+  type Input,
   type InputFlags,
   readInputFlags,
   readNamed,
@@ -42,12 +45,22 @@ export interface OutputFlags extends TimeFlags {
   readonly failOn?: Level
 }
 
-export type HuntFlags = InputFlags & RuleFlags & OutputFlags & { readonly follow?: boolean }
+export interface EngineFlags {
+  readonly engine?: string
+  readonly engineTimeout?: number
+}
+
+export type HuntFlags = InputFlags & RuleFlags & OutputFlags & EngineFlags & { readonly follow?: boolean }
 
 export async function hunt(paths: readonly string[], flags: HuntFlags): Promise<number> {
+  if (paths.length === 0 && flags.engine === undefined) throw new CommandError('there is nothing to read; name files')
   const asked = readRuleFlags(flags)
-  const chosen = chooseRules(asked.texts, asked.choice)
+  const expressions: Expression[] = []
+  const onDetector = (expression: Expression): unknown => expressions.push(expression)
+  const chosen = chooseRules(asked.texts, asked.choice, flags.engine === undefined ? undefined : onDetector)
   if (chosen.set.rules.length === 0) throw new CommandError(noRules(asked, chosen))
+  const { engine } = flags
+  if (engine !== undefined && flags.follow === true) throw new CommandError('--follow is for files, not for --engine')
   if (flags.follow === true) {
     const { followHunt } = await import('./hunt-follow.ts')
     return await followHunt(paths, flags, chosen, PROFILES[flags.profile ?? 'standard'], readTimeFlags(flags))
@@ -59,6 +72,7 @@ export async function hunt(paths: readonly string[], flags: HuntFlags): Promise<
     routes: true,
     title: 'Hunt',
     notes: ruleNotes(asked, chosen),
+    ...(engine === undefined ? {} : { engine: { address: engine, timeout: flags.engineTimeout, expressions } }),
   })
 }
 
@@ -127,6 +141,48 @@ interface TimelineTask {
   readonly title: string
   /** About the rules. */
   readonly notes: readonly string[]
+  /** Where the events are; without, they are read from files. */
+  readonly engine?: EngineTask
+}
+
+/** What was gone through, for a timeline. */
+export interface HuntReading {
+  readonly paths: readonly string[]
+  readonly linesBefore: readonly (readonly number[])[]
+  readonly notes: readonly string[]
+  /** Something that was named was not read. */
+  readonly isIncomplete: boolean
+}
+
+async function readFiles(
+  paths: readonly string[],
+  input: Input,
+  details: TimelineDetails,
+  task: TimelineTask,
+  timeline: Timeline,
+): Promise<HuntReading> {
+  const found = await openInput(paths, input.format)
+  const spec: JobSpec = {
+    task: { kind: 'timeline', columns: task.columns, details, routes: task.routes },
+    sources: found.sources,
+    scan: input.scan,
+    filter: input.filter,
+    rules: task.rules,
+  }
+  const result = await runJob(spec, {
+    threads: input.threads,
+    chosen: task.chosen,
+    stdin: found.stdin,
+    onBatch: (batch) => timeline.add(batch),
+    onProgress: (bytes) => found.progress.add(bytes),
+  })
+  found.progress.clear()
+  return {
+    paths: found.sources.map(({ path }) => path),
+    linesBefore: result.linesBefore,
+    notes: readingNotes(found, result.reports),
+    isIncomplete: lacksNamed(found),
+  }
 }
 
 async function writeTimeline(
@@ -140,45 +196,39 @@ async function writeTimeline(
   const targets = openTargets(flags)
   const timeline = new Timeline(task.chosen.set, task.columns)
   try {
-    const found = await openInput(paths, input.format)
-    const spec: JobSpec = {
-      task: { kind: 'timeline', columns: task.columns, details, routes: task.routes },
-      sources: found.sources,
-      scan: input.scan,
-      filter: input.filter,
-      rules: task.rules,
-    }
-    const result = await runJob(spec, {
-      threads: input.threads,
-      chosen: task.chosen,
-      stdin: found.stdin,
-      onBatch: (batch) => timeline.add(batch),
-      onProgress: (bytes) => found.progress.add(bytes),
-    })
-    found.progress.clear()
+    const read =
+      task.engine === undefined
+        ? await readFiles(paths, input, details, task, timeline)
+        : await readEngine(paths, task.engine, {
+            task: { columns: task.columns, details },
+            filter: input.filter,
+            chosen: task.chosen,
+            expressions: task.engine.expressions,
+            onBatch: (batch) => timeline.add(batch),
+          })
     const context: RowContext = {
       columns: task.columns,
       rules: task.chosen.set.rules,
       levels: task.chosen.reported,
-      paths: found.sources.map(({ path }) => path),
-      linesBefore: result.linesBefore,
+      paths: read.paths,
+      linesBefore: read.linesBefore,
       writeTime,
     }
     const counter = new SummaryCounter(context.rules, context.levels)
     await writeRows(timeline, targets, context, counter, flags.removeDuplicates === true)
     const summary = counter.result()
-    const notes = [...readingNotes(found, result.reports), ...task.notes, ...correlationNotes(timeline)]
+    const notes = [...read.notes, ...task.notes, ...correlationNotes(timeline)]
     await finishTargets(targets, summary, context, { title: task.title, notes })
     if (flags.summary !== false) await showSummary(summary, notes, context, targets)
-    return exitCode(found, summary, flags.failOn)
+    return exitCode(read, summary, flags.failOn)
   } finally {
     timeline.close()
     for (const target of targets) target.close()
   }
 }
 
-function exitCode(found: HuntInput, summary: HuntSummary, failOn: Level | undefined): number {
-  if (lacksNamed(found)) return EXIT_ERROR
+function exitCode(read: HuntReading, summary: HuntSummary, failOn: Level | undefined): number {
+  if (read.isIncomplete) return EXIT_ERROR
   if (failOn === undefined) return EXIT_OK
   const least = LEVELS.indexOf(failOn)
   const isMet = summary.levels.some(({ level }) => level !== undefined && LEVELS.indexOf(level) >= least)
@@ -196,7 +246,9 @@ function correlationNotes({ correlations }: Timeline): readonly string[] {
   ]
 }
 
-function readDetails(file: string): readonly (readonly [string, string])[] {
+type TimelineDetails = readonly (readonly [string, string])[]
+
+function readDetails(file: string): TimelineDetails {
   return readNamed(file)
     .split('\n')
     .map((line) => line.trim())

@@ -23,6 +23,8 @@ export interface HuntEvent extends SigmaEvent {
   readonly kind: EventKind
   /** What the event says, in its order, without what stands in the columns above. */
   entries(): readonly EventEntry[]
+  /** Every name that `get` has something for, once; some may have nothing. */
+  fieldNames(): Iterable<string>
 }
 
 export type EventKind = 'web' | 'windows' | 'other'

@@ -170,10 +170,6 @@ export function createRunner(spec: JobSpec, chosen: ChosenRules | undefined, hoo
     if (rules === undefined) return () => {}
     const { set, reported } = rules
     const matcher = new Matcher(set)
-    const numbers = new Map<RuleInfo, number>(set.rules.map((info, index) => [info, index]))
-    const needed = set.signals.map((_, signal) => signalFields(set, signal))
-    const maker = asked.kind === 'timeline' ? createRowMaker(asked.columns, new Map(asked.details)) : undefined
-    const least = asked.kind === 'pivot' ? LEVELS.indexOf(asked.minLevel) : 0
     let shown: HuntEvent | undefined
     const isRouted = asked.kind === 'pivot' || asked.routes
     const unrouted: SigmaEvent = {
@@ -185,26 +181,17 @@ export function createRunner(spec: JobSpec, chosen: ChosenRules | undefined, hoo
       text: () => shown?.text() ?? '',
     }
     let at = 0
+    const take = asked.kind === 'timeline' ? createSignalTaker(asked, rules) : undefined
+    const least = asked.kind === 'pivot' ? LEVELS.indexOf(asked.minLevel) : 0
     const give = (signal: number): void => {
-      const event = shown
-      if (event === undefined) return
-      const { info } = set.signals[signal]
-      if (info !== undefined && reported.has(info)) {
-        if (maker !== undefined) {
-          const cells = maker.cells(event, info)
-          batch.rows.push({ ...place(event, at), rule: numbers.get(info) ?? -1, cells })
-        } else if (LEVELS.indexOf(reported.get(info) ?? 'informational') >= least) pivotOf(event, sums)
+      if (shown === undefined) return
+      if (take !== undefined) {
+        take(shown, place(shown, at), signal, batch)
+        return
       }
-      const fields = needed[signal]
-      if (fields === undefined || maker === undefined) return
-      batch.signals.push({
-        ...place(event, at),
-        signal,
-        channel: event.channel,
-        eventId: String(event.eventId ?? ''),
-        recordId: event.recordId ?? '',
-        fields: Object.fromEntries(fields.flatMap((field) => fieldEntry(field, event.get(field)))),
-      })
+      const { info } = set.signals[signal]
+      const level = info === undefined || !reported.has(info) ? undefined : (reported.get(info) ?? 'informational')
+      if (level !== undefined && LEVELS.indexOf(level) >= least) pivotOf(shown, sums)
     }
     return (event, record) => {
       shown = event
@@ -232,6 +219,32 @@ export function createRunner(spec: JobSpec, chosen: ChosenRules | undefined, hoo
     finish() {
       sums.flush()
     },
+  }
+}
+
+/** Makes of an event that gave a signal what a timeline needs of it: a row, an item for correlations, both or neither. */
+export function createSignalTaker(
+  { columns, details }: Pick<Extract<JobTask, { kind: 'timeline' }>, 'columns' | 'details'>,
+  { set, reported }: ChosenRules,
+): (event: HuntEvent, place: Place, signal: number, batch: Pick<Batch, 'rows' | 'signals'>) => void {
+  const numbers = new Map<RuleInfo, number>(set.rules.map((info, index) => [info, index]))
+  const needed = set.signals.map((_, signal) => signalFields(set, signal))
+  const maker = createRowMaker(columns, new Map(details))
+  return (event, place, signal, batch) => {
+    const { info } = set.signals[signal]
+    if (info !== undefined && reported.has(info)) {
+      batch.rows.push({ ...place, rule: numbers.get(info) ?? -1, cells: maker.cells(event, info) })
+    }
+    const fields = needed[signal]
+    if (fields === undefined) return
+    batch.signals.push({
+      ...place,
+      signal,
+      channel: event.channel,
+      eventId: String(event.eventId ?? ''),
+      recordId: event.recordId ?? '',
+      fields: Object.fromEntries(fields.flatMap((field) => fieldEntry(field, event.get(field)))),
+    })
   }
 }
 

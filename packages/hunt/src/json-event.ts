@@ -409,6 +409,7 @@ function otherEvent(
     get: (field) => fields.get(field),
     text: () => textOfFields(fields),
     entries: () => entriesOf(fields, NO_NAMES),
+    fieldNames: () => fields.keys(),
   }
 }
 
@@ -533,10 +534,8 @@ function windowsJsonEvent(
 ): HuntEvent {
   const { channel, eventId, data, system } = windows
   let fields: Map<string, FieldValue> | undefined
-  const read = (field: string): FieldValue | undefined => {
-    fields ??= windowsFields(windows)
-    return fields.get(field)
-  }
+  const allFields = (): Map<string, FieldValue> => (fields ??= windowsFields(windows))
+  const read = (field: string): FieldValue | undefined => allFields().get(field)
   const type = read('EventType')
   const aliases = windowsAliases(channel, eventId)
   return {
@@ -558,6 +557,7 @@ function windowsJsonEvent(
     },
     text: () => textOfFields(flatten(system === record ? record : { ...system, ...data })),
     entries: () => entriesOf(windowsData(windows), WINDOWS_COLUMNS),
+    fieldNames: () => new Set([...allFields().keys(), ...aliases.keys()]),
   }
 }
 

@@ -177,5 +177,6 @@ function applicationEvent(record: ApplicationRecord): HuntEvent {
     get: (field) => fields.get(field),
     text: () => entries.map(([name, value]) => `${name}: ${String(value)}`).join('\n'),
     entries: () => entries,
+    fieldNames: () => fields.keys(),
   }
 }

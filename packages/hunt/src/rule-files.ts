@@ -1,6 +1,7 @@
 /** Rule files found, read, and chosen from: by level, status, tag, id, and by files that name rules. */
 import { readFileSync, readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Expression } from '@prexy/sigma/expression'
 import { parsePlaceholderFile, type Placeholders } from '@prexy/sigma/placeholders'
 import type { SigmaProblem } from '@prexy/sigma/problem'
 import { type Level, LEVELS, readRuleFile, type RuleInfo, type SigmaDocument, type Status } from '@prexy/sigma/rule'
@@ -104,9 +105,13 @@ export function readRules(texts: readonly RuleText[]): {
 
 /**
  * Reads, chooses and compiles. The same texts and choice give the same set, in every thread. Documents are not kept: they
- * take several times what the compiled rules do.
+ * take several times what the compiled rules do; `onDetector` sees what they ask.
  */
-export function chooseRules(texts: readonly RuleText[], choice: RuleChoice): ChosenRules {
+export function chooseRules(
+  texts: readonly RuleText[],
+  choice: RuleChoice,
+  onDetector?: (expression: Expression) => void,
+): ChosenRules {
   const { documents, problems } = readRules(texts)
   const tuning = new Map(choice.tuning)
   const levelOf = ({ id, level }: RuleInfo): Level | undefined => (id === undefined ? level : (tuning.get(id) ?? level))
@@ -132,7 +137,7 @@ export function chooseRules(texts: readonly RuleText[], choice: RuleChoice): Cho
   for (const document of wanted) need(document)
   const used = documents.filter((document) => document.kind === 'filter' || needed.has(document))
   const placeholders: Placeholders = new Map(choice.placeholders)
-  const set = compileRules(used, { placeholders })
+  const set = compileRules(used, onDetector === undefined ? { placeholders } : { placeholders, onDetector })
   const reported = new Map(wanted.map(({ info }) => [info, levelOf(info)]))
   const leftOut = documents.filter(({ kind }) => kind !== 'filter').length - wanted.length
   return { set, problems: [...problems, ...set.problems], reported, leftOut }

@@ -262,6 +262,7 @@ function textEvent(text: string, sources: readonly LogSource[] | undefined): Hun
     get: () => undefined,
     text: () => text,
     entries: () => [['Line', text]],
+    fieldNames: () => [],
   }
 }
 

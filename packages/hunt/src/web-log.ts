@@ -1,6 +1,6 @@
 /** Requests of access logs as events: whatever the log, the fields and views that rules of web servers read. */
 import type { FieldScalar, FieldValue, LogSource, SigmaEvent } from '@prexy/sigma/event'
-import { WEB_SOURCES, webEvent } from '@prexy/sigma/web-event'
+import { WEB_FIELD_NAMES, WEB_SOURCES, webEvent } from '@prexy/sigma/web-event'
 import { createTimeReader, type EventTime } from './event-time.ts'
 import type { EventEntry, HuntEvent } from './hunt-event.ts'
 import { type LogFormat, type LogRole, NO_VALUE, unescapeLogText } from './log-format.ts'
@@ -119,6 +119,11 @@ class RequestEvent implements HuntEvent {
 
   entries(): readonly EventEntry[] {
     return requestEntries(this.#facts)
+  }
+
+  fieldNames(): Iterable<string> {
+    const own = this.#facts.fields
+    return own === undefined ? WEB_FIELD_NAMES : new Set([...WEB_FIELD_NAMES, ...own.keys()])
   }
 }
 

@@ -162,6 +162,10 @@ export class WindowsEvent implements HuntEvent {
     })
   }
 
+  fieldNames(): Iterable<string> {
+    return new Set([...this.#plan.positions.keys(), ...this.#aliases.keys(), 'Provider_Name'])
+  }
+
   #read(field: string): FieldValue | undefined {
     if (field === 'Provider_Name') return this.provider
     const positions = this.#plan.positions.get(field)

@@ -118,6 +118,15 @@ export function compileRules(documents: readonly SigmaDocument[], options: Compi
   }
 }
 
+/** The same set with some of its detectors, by their positions; signals and correlations stay what they are. */
+export function restrictDetectors(set: RuleSet, detectors: readonly number[]): RuleSet {
+  return {
+    ...set,
+    detectors: detectors.map((detector) => set.detectors[detector]),
+    witnesses: detectors.map((detector) => set.witnesses[detector]),
+  }
+}
+
 /** Names of the placeholders that rules ask for, sorted. */
 export function listPlaceholders(documents: readonly SigmaDocument[]): readonly string[] {
   const names = new Set<string>()

@@ -32,7 +32,9 @@ export interface SqlDialect {
   hasAny(list: string, texts: readonly string[]): string
   meets(list: string, other: string): string
   isEmpty(list: string): string
-  contains(text: string, part: string): string
+  contains(text: string, literal: string): string
+  /** The same with a part that is no literal. */
+  containsValue(text: string, part: string): string
   startsWith(text: string, part: string): string
   endsWith(text: string, part: string): string
   matches(text: string, pattern: string): string
@@ -67,7 +69,13 @@ export const CLICKHOUSE: SqlDialect = {
       : `hasAny(${list}, [${texts.map(clickhouseText).join(', ')}])`,
   meets: (list, other) => `hasAny(${list}, ${other})`,
   isEmpty: (list) => `empty(${list})`,
-  contains: (text, part) => `(position(${text}, ${part}) > 0)`,
+  contains: (text, literal) => `(position(${text}, ${literal}) > 0)`,
+  // Version 18 takes a part that begins with NUL for an empty one when it is no literal, so such a part is looked for step by step.
+  containsValue(text, part) {
+    const places = `range(if(position(${part}, '\\x00') > 0, length(${text}), 0))`
+    const found = `arrayExists(i_ -> substring(${text}, i_ + 1, length(${part})) = ${part}, ${places})`
+    return `(${part} = '' OR (position(${part}, '\\x00') = 0 AND position(${text}, ${part}) > 0) OR ${found})`
+  },
   startsWith: (text, part) => `startsWith(${text}, ${part})`,
   endsWith: (text, part) => `endsWith(${text}, ${part})`,
   matches: (text, pattern) => `match(${text}, ${clickhouseText(pattern)})`,
@@ -104,7 +112,8 @@ export const DUCKDB: SqlDialect = {
   hasAny: (list, texts) => `list_has_any(${list}, [${texts.map(duckdbText).join(', ')}])`,
   meets: (list, other) => `list_has_any(${list}, ${other})`,
   isEmpty: (list) => `(len(${list}) = 0)`,
-  contains: (text, part) => `contains(${text}, ${part})`,
+  contains: (text, literal) => `contains(${text}, ${literal})`,
+  containsValue: (text, part) => `contains(${text}, ${part})`,
   startsWith: (text, part) => `starts_with(${text}, ${part})`,
   endsWith: (text, part) => `ends_with(${text}, ${part})`,
   matches: (text, pattern) => `regexp_matches(${text}, ${duckdbText(pattern)})`,

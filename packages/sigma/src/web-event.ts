@@ -119,6 +119,9 @@ const VIEWS: ReadonlyMap<string, (views: UriViews) => FieldValue | undefined> = 
 
 const ABSOLUTE_FORM = /^([A-Za-z][A-Za-z0-9+.-]{0,20}):\/\/([^/?#]*)/
 
+/** What a request always answers, beside fields of its recorder's own. */
+export const WEB_FIELD_NAMES: readonly string[] = [...FIELDS.keys(), ...VIEWS.keys()]
+
 function viewsOf({ target, scheme, host }: WebRequest): UriViews {
   const absoluteForm = ABSOLUTE_FORM.exec(target)
   const origin = absoluteForm === null ? target : target.slice(absoluteForm[0].length)
