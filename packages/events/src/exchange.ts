@@ -39,7 +39,8 @@ export interface RewriteStats {
 }
 
 export type BodyTreatment =
-  | { readonly kind: 'passed'; readonly reason: PassReason }
+  /** `encode`: it came uncompressed, and was compressed with that. */
+  | { readonly kind: 'passed'; readonly reason: PassReason; readonly encode?: string }
   | { readonly kind: 'head-only'; readonly reason: 'head' | 'not-modified' }
   | {
       readonly kind: 'rewritten'

@@ -96,7 +96,9 @@ function isExchange(map: Fields): map is Fields & ExchangeRecord {
 
 function isTreatment(value: unknown): boolean {
   if (!isMap(value)) return false
-  if (value.kind !== 'rewritten') return isOneOf(value.kind, ['passed', 'head-only']) && isText(value.reason)
+  if (value.kind !== 'rewritten') {
+    return isOneOf(value.kind, ['passed', 'head-only']) && isText(value.reason) && isOptional(value.encode, isText)
+  }
   const { stats, notes } = value
   return (
     isText(value.decode) &&

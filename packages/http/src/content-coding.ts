@@ -88,6 +88,17 @@ function favourite(accepted: AcceptEncoding, available: readonly Coding[]): Codi
 }
 
 /**
+ * What to code with that came without coding: the client's favourite of `available`, unless it likes identity better.
+ * RFC 9110 §12.5.3 has no preference between equals; whoever compresses has.
+ */
+export function compressionCoding(requestFields: FieldList, available: readonly Coding[]): Coding | 'identity' {
+  const accepted = parseAcceptEncoding(requestFields)
+  const best = favourite(accepted, available)
+  if (best === undefined) return 'identity'
+  return (accepted.identity ?? 0) > weightOf(accepted, best) ? 'identity' : best
+}
+
+/**
  * Accept-Encoding for an upstream whose response may be changed: of our codings those the client accepts, with its
  * weights, so that what is passed on unchanged suits the client too; `identity` if there are none. A client that
  * forbids identity and accepts none of ours gets its own value sent.

@@ -1,4 +1,5 @@
 import type { Charset } from '@prexy/bytes/charset-labels'
+import type { CompressionRoute } from './compression.ts'
 import type { ConditionSet } from './conditions.ts'
 import type { Coding } from './content-coding.ts'
 
@@ -29,4 +30,6 @@ export interface GateRoute {
   readonly codings: readonly Coding[]
   /** Encodings of text that the rules can be applied to; `any` where rules are about octets whatever they stand for. */
   readonly charsets: ReadonlySet<Charset> | 'any'
+  /** Undefined: what came uncompressed stays so. */
+  readonly compression: CompressionRoute | undefined
 }

@@ -7,11 +7,12 @@ import {
   rulesForStatus,
   rulesForType,
 } from './conditions.ts'
-import { type Coding, contentCoding, outputCoding } from './content-coding.ts'
+import { compressionOf, setCompressed, weakenEntityTag } from './compression.ts'
+import { type Coding, compressionCoding, contentCoding, outputCoding } from './content-coding.ts'
 import { endToEndFields, fieldValue, parseMediaType, removeField, setField, singleValue } from './fields.ts'
 import type { GateRoute } from './gate-route.ts'
 import type { ResponseHead } from './message.ts'
-import { appendVary, changedResponseFields, forbidsTransform, mayConcern } from './validators.ts'
+import { appendVary, BY_CODING, changedResponseFields, forbidsTransform, mayConcern } from './validators.ts'
 
 /** Why a response was passed on unchanged; a closed set, it goes into events and metrics. */
 export type PassReason =
@@ -49,6 +50,8 @@ export type GateDecision =
       /** End-to-end fields to send, edited; no framing fields. The caller's. */
       readonly fields: string[]
     }
+  /** No rule changes the body (`reason`), but it is compressed; its length is not known beforehand. */
+  | { readonly action: 'compress'; readonly reason: PassReason; readonly encode: Coding; readonly fields: string[] }
   /** No body follows (HEAD, 304), but the head describes a changed one: send these fields, without Content-Length. */
   | { readonly action: 'edit-head'; readonly reason: 'head' | 'not-modified'; readonly fields: string[] }
   /** Leave the body as it is. `fields` are the end-to-end fields unchanged; no framing fields. */
@@ -75,15 +78,52 @@ export function decide(
     const fields = endToEndFields(response.fields)
     // Another request may get it rewritten, which a cache must not mix up.
     appendVary(fields, route.variesBy)
-    return { action: 'pass', reason: verdict, fields }
+    return passedOn(request, response, route, verdict, fields)
   }
   const fields = changedResponseFields(response.fields, route)
   if (verdict === NOT_MODIFIED) return { action: 'edit-head', reason: 'not-modified', fields }
-  const encode = outputCoding(request.fields, verdict.decode, route.codings)
+  const encode =
+    (verdict.decode === 'identity' ? compressionFor(request, response, route) : undefined) ??
+    outputCoding(request.fields, verdict.decode, route.codings)
   if (encode === 'identity') removeField(fields, 'content-encoding')
   else setField(fields, 'Content-Encoding', encode)
   if (request.method === 'HEAD') return { action: 'edit-head', reason: 'head', fields }
   return { action: 'rewrite', decode: verdict.decode, encode, active: verdict.active, fields }
+}
+
+function compressionFor(
+  request: ConditionRequest,
+  response: Pick<ResponseHead, 'status' | 'fields'>,
+  { compression, ignoreNoTransform }: GateRoute,
+): Coding | 'identity' | undefined {
+  return compression === undefined ? undefined : compressionOf(request.fields, response, compression, ignoreNoTransform)
+}
+
+/** The decision where no rule changes the body. */
+function passedOn(
+  request: ConditionRequest,
+  response: Pick<ResponseHead, 'status' | 'fields'>,
+  route: GateRoute,
+  reason: PassReason,
+  fields: string[],
+): GateDecision {
+  const { compression } = route
+  if (compression !== undefined && response.status === 304) {
+    // Its type is not told: the tag is that of the 200 if that was compressed, and as good as that if it was not.
+    if (compressionCoding(request.fields, compression.codings) === 'identity') return { action: 'pass', reason, fields }
+    weakenEntityTag(fields)
+    appendVary(fields, BY_CODING)
+    return { action: 'edit-head', reason: 'not-modified', fields }
+  }
+  const encode = compressionFor(request, response, route)
+  if (encode === undefined) return { action: 'pass', reason, fields }
+  if (encode === 'identity') {
+    appendVary(fields, BY_CODING)
+    return { action: 'pass', reason, fields }
+  }
+  setCompressed(fields, encode)
+  if (request.method === 'HEAD') return { action: 'edit-head', reason: 'head', fields }
+  return { action: 'compress', reason, encode, fields }
 }
 
 interface Changeable {

@@ -237,7 +237,13 @@ const DIGESTS: NameSet = nameSet(DIGEST_NAMES)
  * The origin's ranges are none of ours, and a signature over what we change (RFC 9421: digests, length, tag) would be
  * taken for a forgery.
  */
-const NOT_OF_CHANGED: NameSet = hopByHopAnd([...DIGEST_NAMES, 'accept-ranges', 'signature', 'signature-input'])
+const NOT_OF_OTHER_OCTETS = [...DIGEST_NAMES, 'accept-ranges', 'signature', 'signature-input'] as const
+const NOT_OF_CHANGED: NameSet = hopByHopAnd(NOT_OF_OTHER_OCTETS)
+
+/** Takes away what holds for the octets that the origin sent: digests, signatures, ranges. */
+export function removeDigests(fields: string[]): void {
+  for (const name of NOT_OF_OTHER_OCTETS) removeField(fields, name)
+}
 
 /** Trailers of a changed body: end-to-end, without digests of what the origin sent. */
 export function changedTrailers(trailers: FieldList): string[] {
@@ -256,7 +262,8 @@ export function announcedTrailers(fields: FieldList, changed: boolean): string |
   return kept.length === 0 ? undefined : kept.filter((_, at) => at % 2 === 0).join(', ')
 }
 
-const BY_CODING: readonly string[] = ['Accept-Encoding']
+/** What choosing a content coding depends on. */
+export const BY_CODING: readonly string[] = ['Accept-Encoding']
 
 /**
  * End-to-end fields of a response whose content is, or in a 304 and for HEAD would have been, changed: own entity tag,

@@ -108,6 +108,7 @@ describe(`what the gate makes of any fields (${RUNS} each)`, () => {
     alwaysNew: false,
     codings: BASE_CODINGS,
     charsets: BASE_CHARSETS,
+    compression: undefined,
   }
   const value = fc.array(
     fc.constantFrom(

@@ -332,6 +332,71 @@ GET / | 200 & Content-Type: image/png & Vary: Cookie | | pass content-type | Var
 GET / | 500 & html | varies=x-beta | pass status | Vary: x-beta
 GET / | 500 & html & Vary: * | varies=x-beta | pass status | Vary: *
 
+-- compressing what came uncompressed: the client's favourite, RFC 9110 §12.5.3
+GET / & Accept-Encoding: gzip, br | 200 & html | no-rules gz | compress no-rules br | Content-Encoding: br & Vary: Accept-Encoding
+GET / & Accept-Encoding: gzip | 200 & html | no-rules gz | compress no-rules gzip | Content-Encoding: gzip
+GET / & Accept-Encoding: GZIP | 200 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: x-gzip | 200 & html | no-rules gz | compress no-rules gzip | Content-Encoding: gzip
+GET / & Accept-Encoding: gzip;q=1, br;q=0.9 | 200 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip;q=0.001 | 200 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: * | 200 & html | no-rules gz | compress no-rules br |
+GET / & Accept-Encoding: br;q=0, * | 200 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip;q=0.5, identity | 200 & html | no-rules gz | pass no-rules | !Content-Encoding & Vary: Accept-Encoding
+GET / & Accept-Encoding: gzip;q=0.5, identity;q=0.5 | 200 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: identity;q=0, gzip | 200 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip;q=0 | 200 & html | no-rules gz | pass no-rules | !Content-Encoding & Vary: Accept-Encoding
+GET / & Accept-Encoding: gzip;q=0, br;q=0, *;q=1 | 200 & html | no-rules gz | pass no-rules | !Content-Encoding
+GET / & Accept-Encoding: deflate, compress | 200 & html | no-rules gz | pass no-rules | Vary: Accept-Encoding
+GET / & Accept-Encoding: gzip;q=2 | 200 & html | no-rules gz | pass no-rules |
+GET / & Accept-Encoding: | 200 & html | no-rules gz | pass no-rules | Vary: Accept-Encoding
+GET / | 200 & html | no-rules gz | pass no-rules | !Content-Encoding & Vary: Accept-Encoding
+POST / & Accept-Encoding: gzip | 200 & html | no-rules gz | compress no-rules gzip |
+
+-- compressing: which responses
+GET / & Accept-Encoding: gzip | 403 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip | 404 & html | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip | 500 & html | no-rules gz | pass no-rules | !Content-Encoding & !Vary
+GET / & Accept-Encoding: gzip | 201 & html | no-rules gz | pass no-rules | !Vary
+GET / & Accept-Encoding: gzip | 204 | no-rules gz | pass no-content | !Vary
+GET / & Accept-Encoding: gzip | 206 & html & Content-Range: bytes 0-1/9 | no-rules gz | pass no-rules | !Content-Encoding & Content-Range: bytes 0-1/9
+GET / & Accept-Encoding: gzip | 200 & html & Content-Range: bytes 0-1/9 | no-rules gz | pass no-rules | !Content-Encoding
+GET / & Accept-Encoding: gzip | 200 & Content-Type: text/css; charset=utf-8 | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip | 200 & Content-Type: Application/JSON | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip | 200 & Content-Type: text/event-stream | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip | 200 & Content-Type: image/png | no-rules gz | pass no-rules | !Content-Encoding & !Vary
+GET / & Accept-Encoding: gzip | 200 | no-rules gz | pass no-rules | !Vary
+GET / & Accept-Encoding: gzip | 200 & html & Content-Length: 99 | no-rules gz | pass no-rules | !Content-Encoding & !Vary
+GET / & Accept-Encoding: gzip | 200 & html & Content-Length: 100 | no-rules gz | compress no-rules gzip |
+GET / & Accept-Encoding: gzip | 200 & html & Content-Encoding: br | no-rules gz | pass no-rules | Content-Encoding: br & !Vary
+GET / & Accept-Encoding: gzip | 200 & html & Content-Encoding: zstd | no-rules gz | pass no-rules | Content-Encoding: zstd
+GET / & Accept-Encoding: gzip | 200 & html & Content-Encoding: identity | no-rules gz | compress no-rules gzip | Content-Encoding: gzip
+GET / & Accept-Encoding: gzip | 200 & html & Cache-Control: no-transform | no-rules gz | pass no-rules | !Content-Encoding & !Vary
+GET / & Accept-Encoding: gzip & Cache-Control: no-transform | 200 & html | no-rules gz | pass no-rules | !Content-Encoding
+GET / & Accept-Encoding: gzip | 200 & html & Cache-Control: no-transform | no-rules gz ignore | compress no-rules gzip |
+HEAD / & Accept-Encoding: gzip | 200 & html & ETag: "v1" | no-rules gz | edit-head head | Content-Encoding: gzip & ETag: W/"v1" & Vary: Accept-Encoding
+HEAD / | 200 & html & ETag: "v1" | no-rules gz | pass no-rules | ETag: "v1" & Vary: Accept-Encoding
+HEAD / & Accept-Encoding: gzip | 200 & html & Content-Length: 99 | no-rules gz | pass no-rules | !Content-Encoding
+
+-- compressing: the head of other octets, RFC 9110 §8.8.3.3, RFC 9530
+GET / & Accept-Encoding: gzip | 200 & html & ETag: "v1" | no-rules gz | compress no-rules gzip | ETag: W/"v1"
+GET / & Accept-Encoding: gzip | 200 & html & ETag: W/"v1" | no-rules gz | compress no-rules gzip | ETag: W/"v1"
+GET / & Accept-Encoding: gzip | 200 & html & Last-Modified: Mon, 01 Jun 2026 11:00:00 GMT | no-rules gz | compress no-rules gzip | Last-Modified: Mon, 01 Jun 2026 11:00:00 GMT
+GET / & Accept-Encoding: gzip | 200 & html & Accept-Ranges: bytes & Content-Digest: a & Repr-Digest: b & Content-MD5: c | no-rules gz | compress no-rules gzip | !Accept-Ranges & !Content-Digest & !Repr-Digest & !Content-MD5
+GET / & Accept-Encoding: gzip | 200 & html & Vary: Cookie | no-rules gz | compress no-rules gzip | Vary: Cookie, Accept-Encoding
+GET / & Accept-Encoding: gzip | 304 & ETag: "v1" | no-rules gz | edit-head not-modified | ETag: W/"v1" & Vary: Accept-Encoding
+GET / | 304 & ETag: "v1" | no-rules gz | pass no-rules | ETag: "v1"
+
+-- compressing what is rewritten, and what rules are not for
+GET / & Accept-Encoding: gzip | 200 & html & ETag: "v1" | gz | rewrite identity>gzip 10 | Content-Encoding: gzip & ETag: W/"v1-p#" & Vary: Accept-Encoding
+GET / & Accept-Encoding: gzip, br | 200 & html & Content-Encoding: gzip | gz | rewrite gzip>gzip 10 | Content-Encoding: gzip
+GET / | 200 & html & Content-Encoding: gzip | gz | rewrite gzip>identity 10 | !Content-Encoding
+GET / & Accept-Encoding: gzip | 200 & html & Content-Length: 99 | gz | rewrite identity>identity 10 | !Content-Encoding
+HEAD / & Accept-Encoding: gzip | 200 & html | gz | edit-head head | Content-Encoding: gzip
+GET / & Accept-Encoding: gzip | 200 & Content-Type: text/css | gz | compress content-type gzip |
+GET / & Accept-Encoding: gzip | 200 & Content-Type: text/css | gz varies=x-beta | compress content-type gzip | Vary: x-beta, Accept-Encoding
+GET / & Accept-Encoding: gzip | 200 & Content-Type: text/html; charset=utf-7 | gz | compress charset gzip |
+GET / & Accept-Encoding: gzip | 200 & html & Cache-Control: no-transform | gz | pass no-transform | !Content-Encoding
+
 -- digests and signatures: RFC 9530 §2, §3, RFC 1864, RFC 3230, RFC 9421
 GET / | 200 & html & Content-Digest: sha-256=:x: | | rewrite identity>identity 10 | !Content-Digest
 GET / | 200 & html & Repr-Digest: sha-256=:x: | | rewrite identity>identity 10 | !Repr-Digest

@@ -25,6 +25,7 @@ const ROUTE: GateRoute = {
   alwaysNew: false,
   codings: BASE_CODINGS,
   charsets: BASE_CHARSETS,
+  compression: undefined,
 }
 
 const ALL_CONDITIONS = prepareConditions([
@@ -85,6 +86,13 @@ const VARIATIONS: Readonly<Record<string, (value: string) => Partial<GateRoute>>
   varies: (value) => ({ variesBy: value.split(',') }),
   octets: () => ({ charsets: OCTET_CHARSETS }),
   'any-charset': () => ({ charsets: 'any' }),
+  gz: () => ({
+    compression: {
+      codings: ['br', 'gzip'],
+      types: prepareConditions([{ types: ['text/*', 'application/json'] }]),
+      minBytes: 100,
+    },
+  }),
 }
 
 const split = (text: string, separator: string): string[] =>
@@ -150,7 +158,7 @@ describe('the truth table', () => {
     expect(
       made.action === 'rewrite'
         ? `rewrite ${made.decode}>${made.encode} ${made.active.join('')}`
-        : `${made.action} ${made.reason}`,
+        : `${made.action} ${made.reason}${made.action === 'compress' ? ` ${made.encode}` : ''}`,
     ).toBe(decision)
     expectFields(made.fields, sent)
     // Whoever sends them frames anew.

@@ -26,6 +26,7 @@ const ROUTE: GateRoute = {
   alwaysNew: false,
   codings: BASE_CODINGS,
   charsets: BASE_CHARSETS,
+  compression: undefined,
 }
 const KEEPS_DATES: GateRoute = { ...ROUTE, lastModified: { kind: 'keep', rulesChangedMs: RULES_CHANGED_MS } }
 

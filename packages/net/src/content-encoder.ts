@@ -39,8 +39,7 @@ const OUTPUT_BYTES = 32_768
 
 type Engine = Gzip | Deflate | BrotliCompress
 
-function createEngine(coding: ContentCoding): Engine {
-  const level = ENCODER_LEVELS[coding]
+function createEngine(coding: ContentCoding, level: number): Engine {
   switch (coding) {
     case 'gzip':
       return createGzip({ level, chunkSize: OUTPUT_BYTES, flush: constants.Z_SYNC_FLUSH })
@@ -68,9 +67,10 @@ export class ContentEncoder {
   #ended = false
   #closed = false
 
-  constructor(coding: ContentCoding, handler: EncoderHandler) {
+  /** `level`: as the coding counts; default that of {@link ENCODER_LEVELS}. */
+  constructor(coding: ContentCoding, handler: EncoderHandler, level: number = ENCODER_LEVELS[coding]) {
     this.#handler = handler
-    this.#engine = createEngine(coding)
+    this.#engine = createEngine(coding, level)
     this.#engine.on('data', (output: Uint8Array) => {
       if (!this.#closed) handler.onOutput(output)
     })

@@ -63,8 +63,11 @@ function wholeOutput(result: unknown, inputBytes: number): Uint8Array | undefine
 }
 
 /** Encodes a whole body. */
-export function encodeWhole(coding: ContentCoding, body: Uint8Array): Uint8Array {
-  const level = ENCODER_LEVELS[coding]
+export function encodeWhole(
+  coding: ContentCoding,
+  body: Uint8Array,
+  level: number = ENCODER_LEVELS[coding],
+): Uint8Array {
   switch (coding) {
     case 'gzip':
       return gzipSync(body, { level })

@@ -12,7 +12,7 @@ type ByteSink = Parameters<RuleSet['createRewriter']>[0]
 const NOTHING = new Uint8Array(0)
 
 export class BodyRewriter implements Rewriter {
-  readonly #rules: RuleSet
+  readonly #rules: RuleSet | undefined
   readonly #sink: ByteSink
   readonly #init: RewriterInit
   readonly #detector: CharsetDetector
@@ -27,10 +27,10 @@ export class BodyRewriter implements Rewriter {
 
   /**
    * `contentType`: the response's, if it has one that can be relied on. With `isRewritten` the page loses the integrity
-   * attributes of what is.
+   * attributes of what is. Without rules the body is copied.
    */
   constructor(
-    rules: RuleSet,
+    rules: RuleSet | undefined,
     sink: ByteSink,
     init: RewriterInit,
     contentType: string | undefined,
@@ -40,9 +40,10 @@ export class BodyRewriter implements Rewriter {
     this.#rules = rules
     this.#sink = sink
     this.#init = init
-    this.#windowBytes = Math.min(CHARSET_WINDOW_BYTES, rules.options.maxHeldBytes)
+    this.#windowBytes = Math.min(CHARSET_WINDOW_BYTES, rules?.options.maxHeldBytes ?? CHARSET_WINDOW_BYTES)
     this.#detector = detectorFor(contentType, this.#windowBytes)
-    if (charsetsOf(rules) === 'any') this.#inner = this.#ahead(rules.createRewriter(sink, init))
+    if (rules === undefined) this.#inner = new Copier(sink, 0)
+    else if (charsetsOf(rules) === 'any') this.#inner = this.#ahead(rules.createRewriter(sink, init))
   }
 
   /** The body's encoding; undefined while it is not known, and where the rules look at octets whatever they are. */
@@ -79,7 +80,7 @@ export class BodyRewriter implements Rewriter {
   }
 
   get hits(): Readonly<Uint32Array> {
-    return this.#inner?.hits ?? new Uint32Array(this.#rules.rules.length)
+    return this.#inner?.hits ?? new Uint32Array(this.#rules?.rules.length ?? 0)
   }
 
   get overflows(): number {
@@ -131,11 +132,12 @@ export class BodyRewriter implements Rewriter {
     const detected = this.#detector.detect(head, isWhole)
     if (detected === undefined) return undefined
     this.#detected = detected
-    this.#inner = this.#rewriterFor(detected.charset) ?? new Copier(this.#sink, this.#rules.rules.length)
+    this.#inner = this.#rewriterFor(detected.charset) ?? new Copier(this.#sink, this.#rules?.rules.length ?? 0)
     return this.#inner
   }
 
   #rewriterFor(charset: DetectedCharset['charset']): Rewriter | undefined {
+    if (this.#rules === undefined) return undefined
     const charsets = charsetsOf(this.#rules)
     if (charset === 'foreign' || charsets === 'any' || !charsets.has(charset)) return undefined
     return createEncodedRewriter(this.#rules, charset, this.#sink, this.#init, (rewriter) => this.#ahead(rewriter))

@@ -72,6 +72,7 @@ const NO_HASHES: Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> = {
   integrity: undefined,
   hasHashedPolicy: false,
 }
+const NO_RULES = new Uint8Array(0)
 const NO_BODY: OutputFraming = { kind: 'none' }
 const CHUNKED: OutputFraming = { kind: 'chunked' }
 const CLOSE: OutputFraming = { kind: 'close' }
@@ -619,10 +620,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (this.#recording !== undefined) {
       this.#recordsResponse = this.#recording.responseHead(head, fields, decision.action === 'rewrite')
     }
+    if (this.#shadowed !== undefined) this.#shadow = this.#shadowOf(this.#shadowed, head)
     if (decision.action === 'rewrite') this.#beginRewrite(route, decision, head)
+    else if (decision.action === 'compress') this.#beginCompression(route, decision)
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
-    if (this.#shadowed !== undefined) this.#shadow = this.#shadowOf(this.#shadowed, head)
     if (head.status === 205 && !isEmpty(head)) this.#endAtHead()
   }
 
@@ -688,7 +690,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
 
   #announceTrailers(head: ResponseHead, decision: GateDecision, framing: OutputFraming, fields: string[]): void {
     if (framing.kind !== 'chunked' || head.body.kind !== 'chunked' || !this.#wantsTrailers) return
-    const names = announcedTrailers(head.fields, decision.action === 'rewrite')
+    const names = announcedTrailers(head.fields, decision.action !== 'pass')
     if (names !== undefined) fields.push('Trailer', names)
   }
 
@@ -737,6 +739,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#body = new RewriteBody(this, this.#client.output, {
       rules,
       decision,
+      levels: route.encoderLevels,
       variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
       mediaType: joinedValue(head.fields, 'content-type'),
       contentType: singleValue(head.fields, 'content-type'),
@@ -753,17 +756,39 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     })
   }
 
+  /** The body is recorded as it came. */
+  #beginCompression(route: Route, { reason, encode }: Extract<GateDecision, { readonly action: 'compress' }>): void {
+    this.#treatment = { kind: 'passed', reason, encode }
+    this.#body = new RewriteBody(this, this.#client.output, {
+      rules: undefined,
+      decision: { decode: 'identity', encode, active: NO_RULES },
+      levels: route.encoderLevels,
+      variables: {},
+      mediaType: undefined,
+      contentType: undefined,
+      ...NO_HASHES,
+      rulesLeftOut: 0,
+      maxDecodedBytes: this.#runtime.limits.maxDecodedBytes,
+      onError: this.#runtime.onError,
+      sendsTrailers: this.#wantsTrailers,
+      serverTiming: false,
+      isTimed: false,
+      recording: undefined,
+      copyTo: this.#shadow instanceof ShadowBody ? undefined : this.#copyToComparison(),
+    })
+  }
+
   /** What the rules would do: known at once where they would do nothing. */
   #shadowOf(route: Route, head: ResponseHead): ShadowTreatment | ShadowBody {
     const { rules } = route
     const decision = decide(this.request, head, route.gate)
-    if (decision.action === 'pass' || rules === undefined) {
-      return { kind: 'passed', reason: decision.action === 'pass' ? decision.reason : 'no-rules' }
-    }
     if (decision.action === 'edit-head') return { kind: 'head-only', reason: decision.reason }
+    if (decision.action !== 'rewrite') return { kind: 'passed', reason: decision.reason }
+    if (rules === undefined) return { kind: 'passed', reason: 'no-rules' }
     return new ShadowBody({
       rules,
       decision,
+      levels: route.encoderLevels,
       variables: requestVariables(rules.variables, this.request, head.status, rules.options.mode),
       mediaType: joinedValue(head.fields, 'content-type'),
       contentType: singleValue(head.fields, 'content-type'),
@@ -802,10 +827,10 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       this.#phase('response-body')
     }
     this.#upstreamInBytes += data.length
-    if (this.#body !== undefined) return this.#body.onUpstreamData(data)
-    if (this.#recordsResponse) this.#recording?.responseData(data)
+    if (this.#recordsResponse && !this.#isRewritten) this.#recording?.responseData(data)
     if (this.#shadow instanceof ShadowBody) this.#shadow.data(data)
-    else this.#comparison?.ownOctets(data)
+    else if (this.#body === undefined) this.#comparison?.ownOctets(data)
+    if (this.#body !== undefined) return this.#body.onUpstreamData(data)
     this.#client.output.writeKept(data)
     return true
   }
@@ -814,11 +839,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (this.#done) return
     this.#upstream = undefined
     this.#phase('response-end')
+    if (this.#shadow instanceof ShadowBody) this.#shadow.end()
     if (this.#body !== undefined) {
       this.#body.onUpstreamEnd(trailers)
       return
     }
-    if (this.#shadow instanceof ShadowBody) this.#shadow.end()
     const send = trailers.length > 0 && this.#wantsTrailers
     this.#client.output.finish(send ? endToEndTrailers(trailers) : [])
     this.#responseDone()
@@ -1103,7 +1128,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #event(outcome: ExchangeOutcome): ExchangeEvent {
     const { request } = this
     const now = performance.now()
-    const rewriteMs = this.#recording === undefined ? undefined : this.#body?.rewriteMs
+    const rewriteMs = this.#recording === undefined || !this.#isRewritten ? undefined : this.#body?.rewriteMs
     return {
       version: EXCHANGE_EVENT_VERSION,
       exchangeId: this.id,
@@ -1155,8 +1180,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     return { requestTreatment: { kind: 'mapped', hits, inBytes, outBytes } }
   }
 
+  /** Not so a body that is only compressed. */
+  get #isRewritten(): boolean {
+    return this.#body !== undefined && this.#treatment === undefined
+  }
+
   #finalTreatment(): BodyTreatment | undefined {
-    return this.#body === undefined ? this.#treatment : this.#body.treatment
+    return this.#treatment ?? this.#body?.treatment
   }
 
   get #tunnelOutBytes(): number {

@@ -9,6 +9,7 @@ import type { TracePolicy } from '@prexy/http/trace-context'
 import type { MessageLimits } from '@prexy/http/limits'
 import type { LastModifiedPolicy } from '@prexy/http/gate-route'
 import type { Resolve } from '@prexy/net/address-cache'
+import type { ContentCoding } from '@prexy/net/content-decoder'
 import type { CertificateStore } from '@prexy/net/certificates'
 import type { TlsVersion } from '@prexy/net/listener'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
@@ -20,6 +21,7 @@ import type { HeaderRules } from './header-rules.ts'
 import type { Mount } from './mount.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
 import type { Phase } from './phases.ts'
+import type { EncoderLevels } from './rewrite-body.ts'
 import type { Rollout } from './rollout.ts'
 import type { RouteAnswer } from './route-answer.ts'
 import type { TextPattern } from './text-pattern.ts'
@@ -119,6 +121,17 @@ export interface SiteConfig {
   readonly routes: readonly RouteConfig[]
 }
 
+export interface CompressConfig {
+  /** The favourite first; those that the runtime lacks are left out. */
+  readonly codings: readonly ContentCoding[]
+  /** Media types, as conditions of rules have them. */
+  readonly types: readonly string[]
+  /** What is known to be shorter stays as it is. Unit: bytes. */
+  readonly minBytes: number
+  /** Of codings, also for what rules changed; absent ones are those of `ENCODER_LEVELS`. */
+  readonly levels: EncoderLevels
+}
+
 export interface RouteConfig {
   /** For events; unique. */
   readonly name: string
@@ -159,6 +172,8 @@ export interface RouteConfig {
   readonly rollout?: Rollout
   /** Another proxy that is asked the same, to compare its responses with ours. Absent: none is. */
   readonly compareWith?: CompareConfig
+  /** Which responses that came uncompressed are compressed. Absent: none. */
+  readonly compress?: CompressConfig
   /** True rewrites also what says `Cache-Control: no-transform`. Default false. */
   readonly ignoreNoTransform?: boolean
   /** Default `remove`. */

@@ -17,7 +17,7 @@ import { changedTrailers } from '@prexy/http/validators'
 import type { BodyTreatment, RewriteNotes, RewriteStats } from '@prexy/events/exchange'
 import type { ExchangeRecording } from '@prexy/events/recorder'
 import { type CodingFault, type ContentCoding, ContentDecoder, MAX_CODED_MEMBERS } from '@prexy/net/content-decoder'
-import { ContentEncoder } from '@prexy/net/content-encoder'
+import { ContentEncoder, type EncoderHandler } from '@prexy/net/content-encoder'
 import { decodeWhole, encodeWhole } from '@prexy/net/whole-body'
 import { RewriteAborted, type RewriterInit, type RuleSet } from '@prexy/rewrite/rewriter'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
@@ -43,9 +43,14 @@ export interface RewriteBodyHost {
   onBodyError(error: ProxyError): void
 }
 
+export type EncoderLevels = Readonly<Partial<Record<ContentCoding, number>>>
+
 export interface RewriteBodyInit {
-  readonly rules: RuleSet
-  readonly decision: Extract<GateDecision, { readonly action: 'rewrite' }>
+  /** Undefined: the body is only coded anew. */
+  readonly rules: RuleSet | undefined
+  readonly decision: Pick<Extract<GateDecision, { readonly action: 'rewrite' }>, 'decode' | 'encode' | 'active'>
+  /** Levels of codings, where they are not those of `ENCODER_LEVELS`. */
+  readonly levels: EncoderLevels
   readonly variables: Readonly<Record<string, string>>
   /** The response's Content-Type, all lines of it. */
   readonly mediaType: string | undefined
@@ -275,7 +280,7 @@ export class RewriteBody {
   }
 
   #openEncoder(encode: ContentCoding): ContentEncoder {
-    const encoder = new ContentEncoder(encode, {
+    const handler: EncoderHandler = {
       onOutput: (chunk) => {
         try {
           this.#output.writeKept(chunk)
@@ -302,7 +307,8 @@ export class RewriteBody {
         }
       },
       onFault: () => this.#fail(new ProxyError('E_BODY_ENCODE')),
-    })
+    }
+    const encoder = new ContentEncoder(encode, handler, this.#init.levels[encode])
     this.#encoder = encoder
     return encoder
   }
@@ -425,7 +431,8 @@ export class RewriteBody {
     }
     const { encode } = this.#init.decision
     if (encode !== 'identity') {
-      this.#output.writeKept(encodeWhole(encode, this.#plain?.subarray(0, this.#plainBytes) ?? NO_OCTETS))
+      const plain = this.#plain?.subarray(0, this.#plainBytes) ?? NO_OCTETS
+      this.#output.writeKept(encodeWhole(encode, plain, this.#init.levels[encode]))
     }
     this.#finish()
   }

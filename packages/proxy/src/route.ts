@@ -11,6 +11,7 @@ import { ApplicabilityMemory } from './applicability-memory.ts'
 import type { HeaderRules } from './header-rules.ts'
 import { changesHashed } from './integrity.ts'
 import type { RouteConfig } from './proxy-config.ts'
+import type { EncoderLevels } from './rewrite-body.ts'
 import { requestFieldsOf } from './request-variables.ts'
 import { type SiteNames, siteNamesOf } from './site-names.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
@@ -21,6 +22,7 @@ export interface Route {
   readonly rules: RuleSet | undefined
   readonly gate: GateRoute
   readonly serverTiming: boolean
+  readonly encoderLevels: EncoderLevels
   /** What to do about integrity attributes; undefined if no rule may change what they are about. */
   readonly integrity: 'warn' | 'drop' | undefined
   readonly memory: ApplicabilityMemory
@@ -44,6 +46,8 @@ export interface RouteParts {
   readonly maxRememberedResources: number
 }
 
+const NO_LEVELS: EncoderLevels = {}
+
 export function makeRoute(config: RouteConfig, parts: RouteParts): Route {
   const { pool, rules, rulesBeside } = parts
   return {
@@ -51,6 +55,7 @@ export function makeRoute(config: RouteConfig, parts: RouteParts): Route {
     pool,
     rules,
     serverTiming: config.serverTiming ?? false,
+    encoderLevels: config.compress?.levels ?? NO_LEVELS,
     gate: makeGateRoute(config, parts),
     integrity: changesHashed(rules?.rules ?? []) ? (config.integrity ?? 'warn') : undefined,
     memory: new ApplicabilityMemory(parts.maxRememberedResources),
@@ -69,7 +74,7 @@ function requestBodyRules(rules: RuleSet | undefined): RuleSet | undefined {
 }
 
 function makeGateRoute(
-  { ignoreNoTransform, lastModified }: RouteConfig,
+  { ignoreNoTransform, lastModified, compress }: RouteConfig,
   { rules, fieldsBeside }: RouteParts,
 ): GateRoute {
   const conditions = prepareConditions((rules?.rules ?? []).map((rule) => ({ ...rule, types: typesOf(rule) })))
@@ -83,5 +88,13 @@ function makeGateRoute(
     alwaysNew: variables.includes('time'),
     codings: CONTENT_CODINGS,
     charsets: charsetsOf(rules),
+    compression:
+      compress === undefined
+        ? undefined
+        : {
+            codings: compress.codings.filter((coding) => CONTENT_CODINGS.includes(coding)),
+            types: prepareConditions([{ types: compress.types }]),
+            minBytes: compress.minBytes,
+          },
   }
 }

@@ -161,7 +161,8 @@ export class ExchangeWriter {
     if (treatment.kind !== 'rewritten') {
       this.#key(KEYS.reason)
       this.#text(treatment.reason)
-      this.#endMap(count, 2)
+      const encode = treatment.kind === 'passed' ? treatment.encode : undefined
+      this.#endMap(count, 2 + this.#optionalText(KEYS.encode, encode))
       return 1
     }
     this.#key(KEYS.decode)
