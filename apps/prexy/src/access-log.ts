@@ -128,11 +128,13 @@ function exchangeFields(event: ExchangeEvent): Readonly<Record<string, unknown>>
     treatment: treatment?.kind,
     reason: treatment === undefined || treatment.kind === 'rewritten' ? undefined : treatment.reason,
     hits: treatment?.kind === 'rewritten' ? treatment.stats.hits : undefined,
+    compressed: treatment?.kind === 'passed' ? treatment.encode : undefined,
     notes: treatment?.kind === 'rewritten' ? treatment.notes : undefined,
     overflows: treatment?.kind === 'rewritten' ? treatment.stats.overflows : undefined,
     shadow: event.shadow?.kind,
     shadowReason: shadowReason(event.shadow),
     shadowHits: event.shadow?.kind === 'rewritten' ? event.shadow.stats.hits : undefined,
+    comparison: event.comparison,
     requestFields: event.fieldEdits?.request,
     responseFields: event.fieldEdits?.response,
     requestBody: event.requestTreatment,
@@ -152,7 +154,7 @@ export function formatExchange(event: ExchangeEvent, style: Styles): string {
   const request = printable(`${event.method} ${event.host ?? ''}${pathOf(event.target)}`)
   const duration = `${(event.timings.endUs / 1_000).toFixed(1)} ms`
   const id = isFailure(event) && event.requestId !== undefined ? `, request ${printable(event.requestId)}` : ''
-  return `${style.dim(time)} ${paint(status)} ${request} ${style.dim(`${duration}, ${describeTreatment(event)}${id}`)}`
+  return `${style.dim(time)} ${paint(status)} ${request} ${style.dim(`${duration}, ${describeTreatment(event)}${describeComparison(event)}${id}`)}`
 }
 
 /** `12:01:07 upstream app: 10.0.0.1:9000 is left out for 1 s: connect ECONNREFUSED 10.0.0.1:9000`. */
@@ -198,11 +200,29 @@ function describeTreatment(event: ExchangeEvent): string {
   const { treatment } = event
   if (treatment === undefined) return 'no response'
   if (event.shadow !== undefined) return describeShadow(event.shadow)
-  if (treatment.kind === 'passed') return `unchanged: ${treatment.reason}`
+  if (treatment.kind === 'passed') {
+    return `unchanged: ${treatment.reason}${treatment.encode === undefined ? '' : `, compressed: ${treatment.encode}`}`
+  }
   if (treatment.kind === 'head-only') return `no body: ${treatment.reason}`
   const replaced = treatment.stats.hits.reduce((sum, hits) => sum + hits, 0)
   const overflows = treatment.stats.overflows > 0 ? `, ${treatment.stats.overflows} overflows` : ''
   return `${replaced} replaced${overflows}`
+}
+
+/** What is the same goes without saying. */
+function describeComparison({ comparison }: ExchangeEvent): string {
+  switch (comparison?.kind) {
+    case 'different': {
+      const at = comparison.bodyAt === undefined ? '' : ` at byte ${comparison.bodyAt}`
+      return `, differs from compareWith: ${printable(comparison.parts.join(', '))}${at}`
+    }
+    case 'failed':
+      return `, not compared: ${printable(comparison.detail)}`
+    case 'skipped':
+      return `, not compared: ${comparison.reason}`
+    default:
+      return ''
+  }
 }
 
 function describeShadow(shadow: ShadowTreatment): string {

@@ -17,26 +17,31 @@ export interface CompiledLists {
   readonly headersOf: (list: HeaderList) => HeaderRules | undefined
   readonly targetOf: (redirect: RedirectAction) => HeaderRules | undefined
   readonly patternOf: (pattern: TextPatternSettings) => TextPattern | undefined
+  /** What takes their matches out of a body; undefined for none. */
+  readonly ignoredOf: (patterns: readonly TextPatternSettings[]) => RuleSet | undefined
 }
 
 /** Sets that an earlier reading compiled, by their rules and options: what did not change is not compiled again. */
 export type KnownSets = Map<string, RuleSet>
 
-type Lists = Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects' | 'patterns'>
+type Lists = Pick<Loaded<unknown>, 'ruleLists' | 'headerLists' | 'redirects' | 'patterns' | 'ignored'>
 
 /**
  * Compiles what the lists hold. More than `maxSets` rule lists are left for later, each for when it is needed; `check`
  * compiles them all and keeps none. `known` is made to hold what is compiled now.
  */
 export function compileLists(
-  { ruleLists, headerLists, redirects, patterns: asked }: Lists,
+  { ruleLists, headerLists, redirects, patterns: asked, ignored: askedIgnored }: Lists,
   maxSets: number | 'check',
   known: KnownSets = new Map(),
 ): { readonly compiled: CompiledLists; readonly problems: readonly ConfigProblem[] } {
   const headers = new Map(headerLists.map((list) => [list, compileHeaderList(list)]))
   const targets = new Map(redirects.map((redirect) => [redirect, compileTarget(redirect)]))
   const patterns = compilePatterns(asked)
-  const problems = [...headers.values(), ...targets.values(), patterns].flatMap((one) => one.problems)
+  const ignored = new Map(askedIgnored.map((list) => [list, compileIgnored(list)]))
+  const problems = [...headers.values(), ...targets.values(), patterns, ...ignored.values()].flatMap(
+    (one) => one.problems,
+  )
   const sets = new Map<RuleList, RuleSet | DeferredRuleSet>()
   if (maxSets !== 'check' && ruleLists.length > maxSets) {
     for (const list of ruleLists) sets.set(list, deferred(list))
@@ -49,6 +54,7 @@ export function compileLists(
       headersOf: (list) => headers.get(list)?.rules,
       targetOf: (redirect) => targets.get(redirect)?.rules,
       patternOf: (pattern) => patterns.made.get(pattern),
+      ignoredOf: (list) => ignored.get(list)?.set,
     },
     problems,
   }
@@ -75,6 +81,19 @@ function compilePatterns(asked: readonly TextPatternSettings[]): {
     }
   }
   return { made, problems }
+}
+
+function compileIgnored(patterns: readonly TextPatternSettings[]): {
+  readonly set: RuleSet | undefined
+  readonly problems: readonly ConfigProblem[]
+} {
+  if (patterns.length === 0) return { set: undefined, problems: [] }
+  const places = patterns.map(({ place }) => place)
+  const rules = patterns.map(({ regex }) => ({ regex, with: '', types: ['*'] }))
+  const list: RuleList = { rules, places, options: { mode: 'octet' } }
+  const outcome = compile(engineRulesOf(list), list)
+  if ('set' in outcome) return { set: outcome.set, problems: [] }
+  return { set: undefined, problems: outcome.faults.map((fault) => locateAt(places[fault.rule], fault, 'error')) }
 }
 
 /** What one set came to, without the set itself. */

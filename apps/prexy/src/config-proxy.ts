@@ -1,6 +1,7 @@
 /** From the routes of a configuration to those of a proxy. */
 import type {
   AccessSettings,
+  CompareSettings,
   Config,
   MaintenanceSettings,
   PasswordSettings,
@@ -10,6 +11,7 @@ import type {
 } from '@prexy/config/config'
 import type { HeaderList } from '@prexy/config/header-list'
 import { Access } from '@prexy/proxy/access'
+import type { CompareConfig } from '@prexy/proxy/compare-with'
 import type { HeaderRules } from '@prexy/proxy/header-rules'
 import { mountOf } from '@prexy/proxy/mount'
 import { Maintenance } from '@prexy/proxy/own-pages'
@@ -34,9 +36,17 @@ export function proxyRoutes(
   rulesChangedMs: number,
 ): Pick<ProxyConfig, 'routes' | 'sites' | 'pathMatching' | 'errorPages'> {
   const gates = new Gates(limits.maxRateLimitedClients ?? DEFAULT_LIMITS.maxRateLimitedClients)
+  const comparers = new Map<CompareSettings, CompareConfig>()
+  const compareWithOf = ({ compareWith }: RouteConfig): Pick<ProxyRoute, 'compareWith'> => {
+    if (compareWith === undefined) return {}
+    return {
+      compareWith: madeOnce(comparers, compareWith, (one) => ({ ...one, ignored: compiled.ignoredOf(one.ignore) })),
+    }
+  }
   const make = (route: RouteConfig): ProxyRoute => ({
     ...proxyRoute(route, compiled, rulesChangedMs),
     ...gates.of(route),
+    ...compareWithOf(route),
   })
   return {
     ...(fileErrorPages === undefined ? {} : { errorPages: fileErrorPages }),
@@ -69,6 +79,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     requestHeaders: fields,
     action,
     mode,
+    compress,
     requestBodies,
     requestQuery,
     preserveHost,
@@ -91,6 +102,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(requestHeaders === undefined ? {} : { requestHeaders }),
     ...(responseHeaders === undefined ? {} : { responseHeaders }),
     ...(mode === undefined ? {} : { rollout: rolloutOf(mode) }),
+    ...(compress === undefined ? {} : { compress }),
     ...(requestBodies === undefined ? {} : { requestBodies }),
     ...(requestQuery === undefined ? {} : { requestQuery }),
     ...(preserveHost === undefined ? {} : { preserveHost }),

@@ -1,6 +1,8 @@
 /** docs/cli.md and docs/configuration.md, made from the definitions that the program itself runs on. */
 import type { Command, Option } from 'commander'
 import {
+  DEFAULT_COMPARE,
+  DEFAULT_COMPRESS,
   DEFAULT_RATE_SECONDS,
   DEFAULT_REALM,
   DEFAULT_REDIRECT_STATUS,
@@ -8,6 +10,7 @@ import {
   DEFAULT_RETRY_AFTER_SECONDS,
 } from '@prexy/config/provision'
 import { configurationSections, type FieldReference } from '@prexy/config/reference'
+import { ENCODER_LEVELS } from '@prexy/net/content-encoder'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS } from '@prexy/http/limits'
 import {
   DEFAULT_FORWARDED,
@@ -56,6 +59,9 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
     ['respond.status', DEFAULT_RESPOND_STATUS],
     ['access.basicAuth.realm', DEFAULT_REALM],
     ['access.rateLimit.seconds', DEFAULT_RATE_SECONDS],
+    ...entriesUnder('compareWith', DEFAULT_COMPARE),
+    ...entriesUnder('compress', DEFAULT_COMPRESS),
+    ...entriesUnder('compress.levels', ENCODER_LEVELS),
     ['mount.to', '/'],
     ['maintenance.retryAfterSeconds', DEFAULT_RETRY_AFTER_SECONDS],
     ['forwarded', DEFAULT_FORWARDED],

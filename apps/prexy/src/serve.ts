@@ -41,7 +41,13 @@ export async function serveOrigin(
   const set = await compileRuleEntries(entries, options)
   const load: ConfigurationLoad = {
     config: loaded.value,
-    compiled: { setOf: () => set, headersOf: () => undefined, targetOf: () => undefined, patternOf: () => undefined },
+    compiled: {
+      setOf: () => set,
+      headersOf: () => undefined,
+      targetOf: () => undefined,
+      patternOf: () => undefined,
+      ignoredOf: () => undefined,
+    },
     problems: [],
     ruleCount: set.rules.length,
     routeCount: 1,

@@ -2,7 +2,7 @@
  * Counters of a proxy, made of the events of its exchanges. A snapshot is plain data, so that those of several workers
  * can be sent to one place and added up. Names and labels follow Prometheus' conventions: base units, `_total`.
  */
-import type { BodyTreatment, ExchangeEvent, ExchangeOutcome } from '@prexy/events/exchange'
+import type { BodyTreatment, DifferenceExample, ExchangeEvent, ExchangeOutcome } from '@prexy/events/exchange'
 
 /** Routes, and rules of all of them, that have numbers of their own; what is beyond is counted as `other`. */
 export interface MetricsLimits {
@@ -44,6 +44,12 @@ export interface RouteMetrics {
   /** Of bodies that were passed on as they are: copies by what became of them, and replacements in those. */
   readonly shadows: Readonly<Record<string, number>>
   readonly shadowHits: number
+  /** Comparisons with another proxy by what came of them: `same`, `different`, `failed`, `skipped`. */
+  readonly comparisons: Readonly<Record<string, number>>
+  /** Of those that differ: in what, `status`, `body` or the name of a header field. */
+  readonly differences: Readonly<Record<string, number>>
+  /** The newest of those. */
+  readonly difference?: DifferenceExample
 }
 
 export interface MetricsSnapshot {
@@ -67,6 +73,9 @@ interface RouteCounts {
   overflows: number
   readonly shadows: Map<string, number>
   shadowHits: number
+  readonly comparisons: Map<string, number>
+  readonly differences: Map<string, number>
+  difference?: DifferenceExample
 }
 
 interface MutableHistogram {
@@ -90,7 +99,8 @@ export class ProxyMetrics {
     this.#limits = { ...DEFAULT_METRICS_LIMITS, ...limits }
   }
 
-  observe(event: ExchangeEvent): void {
+  /** `difference`: where the response differs from that of the proxy that it was compared with. */
+  observe(event: ExchangeEvent, difference?: DifferenceExample): void {
     increment(this.#outcomes, event.outcome, 1)
     const name = this.#nameOf(event.route)
     const counts = this.#routes.get(name) ?? this.#addRoute(name)
@@ -103,6 +113,12 @@ export class ProxyMetrics {
       const { shadow } = event
       increment(counts.shadows, shadow.kind === 'failed' ? 'failed' : bodyLabel(shadow), 1)
       if (shadow.kind === 'rewritten') counts.shadowHits += shadow.stats.hits.reduce((sum, hits) => sum + hits, 0)
+    }
+    if (event.comparison !== undefined) {
+      const { comparison } = event
+      increment(counts.comparisons, comparison.kind, 1)
+      if (comparison.kind === 'different') for (const part of comparison.parts) increment(counts.differences, part, 1)
+      if (difference !== undefined) counts.difference = difference
     }
     const { treatment } = event
     if (treatment === undefined) return
@@ -148,6 +164,8 @@ export class ProxyMetrics {
       overflows: 0,
       shadows: new Map(),
       shadowHits: 0,
+      comparisons: new Map(),
+      differences: new Map(),
     }
     this.#routes.set(name, counts)
     return counts
@@ -164,6 +182,8 @@ export class ProxyMetrics {
             requests: Object.fromEntries(counts.requests),
             bodies: Object.fromEntries(counts.bodies),
             shadows: Object.fromEntries(counts.shadows),
+            comparisons: Object.fromEntries(counts.comparisons),
+            differences: Object.fromEntries(counts.differences),
             duration: { ...counts.duration, counts: [...counts.duration.counts] },
             upstreamDuration: { ...counts.upstreamDuration, counts: [...counts.upstreamDuration.counts] },
           },
@@ -195,6 +215,10 @@ export function mergeSnapshots(snapshots: readonly MetricsSnapshot[]): MetricsSn
 
 function mergeRoutes(routes: readonly RouteMetrics[]): RouteMetrics {
   const sum = (of: (route: RouteMetrics) => number): number => routes.reduce((total, route) => total + of(route), 0)
+  const newest = routes
+    .flatMap(({ difference }) => (difference === undefined ? [] : [difference]))
+    .toSorted((a, b) => b.atMs - a.atMs)
+    .at(0)
   return {
     requests: mergeCounts(routes.map(({ requests }) => requests)),
     duration: mergeHistograms(routes.map(({ duration }) => duration)),
@@ -207,6 +231,9 @@ function mergeRoutes(routes: readonly RouteMetrics[]): RouteMetrics {
     overflows: sum(({ overflows }) => overflows),
     shadows: mergeCounts(routes.map(({ shadows }) => shadows)),
     shadowHits: sum(({ shadowHits }) => shadowHits),
+    comparisons: mergeCounts(routes.map(({ comparisons }) => comparisons)),
+    differences: mergeCounts(routes.map(({ differences }) => differences)),
+    ...(newest === undefined ? {} : { difference: newest }),
   }
 }
 

@@ -46,6 +46,14 @@ export function prometheusText(snapshot: MetricsSnapshot, gauges: readonly Gauge
     ({ shadows }) => shadows,
   )
 
+  counts(
+    'prexy_comparisons_total',
+    'result',
+    'Responses compared with those of another proxy (compareWith).',
+    ({ comparisons }) => comparisons,
+  )
+  counts('prexy_comparison_differences_total', 'part', 'What was different in them.', ({ differences }) => differences)
+
   const sum = (name: string, help: string, of: (route: RouteMetrics) => number): void => {
     family(name, 'counter', help)
     for (const [route, own] of routes) sample(name, { route }, of(own))

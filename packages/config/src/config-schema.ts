@@ -4,6 +4,8 @@
  */
 import { z } from 'zod'
 import { headersSchema, type RawHeaders } from './header-schema.ts'
+import { compareWithSchema, type RawCompareWith } from './compare-schema.ts'
+import { compressSchema, type RawCompress } from './compress-schema.ts'
 import { listenerName, listenSchema, type RawListen } from './listen-schema.ts'
 import { accessSchema, addressRange, type RawAccess } from './access-schema.ts'
 import {
@@ -59,6 +61,8 @@ export interface RawServing {
   readonly rules?: readonly RawRuleEntry[]
   readonly rewrite?: RewriteOptions
   readonly mode?: RawMode
+  readonly compareWith?: string | RawCompareWith
+  readonly compress?: boolean | RawCompress
   readonly preserveHost?: boolean
   readonly ignoreNoTransform?: boolean
   readonly serverTiming?: boolean
@@ -255,6 +259,20 @@ const servingFields = {
     .describe(
       'For which requests the rules are: `on` for all; `off` for none; `shadow` for none, while they are tried on a copy ' +
         'of which the log and metrics tell; or a mapping with `percent`. Without it: `on`. See docs/operating.md.',
+    ),
+  compareWith: z
+    .union([z.literal('off'), compareWithSchema])
+    .exactOptional()
+    .describe(
+      'Another proxy that is asked what clients ask, to count where its responses differ from ours: `http://10.0.0.7:8080`, ' +
+        'or a mapping. Under `mode: shadow` it is what the rules would make of the response that is compared; under `off` ' +
+        'nothing is. `off` compares nothing where the level above does. See docs/guides/move-a-fleet.md.',
+    ),
+  compress: compressSchema
+    .exactOptional()
+    .describe(
+      '`true` compresses responses that came uncompressed, for clients that accept it, or a mapping that says which and how. ' +
+        'Without it: they go as they came. Read in docs/operating.md what compressing secrets can give away.',
     ),
   inherit: z
     .enum(['replace', 'add'])

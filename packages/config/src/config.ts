@@ -1,5 +1,6 @@
 /** What a configuration says, as plain data. */
 import type { RawConfig, RawMode, RewriteOptions, Limits, Timeouts } from './config-schema.ts'
+import type { CompressCoding, RawCompress } from './compress-schema.ts'
 import type { HeaderList } from './header-list.ts'
 import type { RawListenTls } from './listen-schema.ts'
 import type { RawIngest } from './admin-schema.ts'
@@ -124,6 +125,24 @@ export interface TextPatternSettings {
   readonly place: Place
 }
 
+/** What is not said has a default in `DEFAULT_COMPARE`. Routes that take it from a level above share one object. */
+export interface CompareSettings {
+  readonly upstream: UpstreamSettings
+  readonly percent: number
+  /** In lower case. */
+  readonly headers: readonly string[]
+  readonly ignore: readonly TextPatternSettings[]
+  readonly maxBodyBytes: number
+  readonly timeoutMs: number
+}
+
+export interface CompressSettings {
+  readonly codings: readonly CompressCoding[]
+  readonly types: readonly string[]
+  readonly minBytes: number
+  readonly levels: NonNullable<RawCompress['levels']>
+}
+
 export interface RouteConfig {
   /** Unique. */
   readonly name: string
@@ -145,6 +164,8 @@ export interface RouteConfig {
   readonly headerLists: readonly HeaderList[]
   /** Absent: `on`. */
   readonly mode?: RawMode
+  readonly compareWith?: CompareSettings | undefined
+  readonly compress?: CompressSettings | undefined
   readonly requestBodies?: boolean
   readonly requestQuery?: boolean
   readonly preserveHost?: boolean

@@ -81,9 +81,16 @@ function checkUpstreams({ top, topPlaces, start }: Assembly, levels: readonly Le
     }
   }
   for (const { serving, placeOf } of levels) {
-    if (serving.upstream === undefined) continue
-    for (const { severity, path, message, hint } of checkUpstream(serving.upstream, names)) {
-      report(severity, within(placeOf('upstream'), ...path), message, hint)
+    const { upstream, compareWith } = serving
+    if (upstream !== undefined) {
+      for (const { severity, path, message, hint } of checkUpstream(upstream, names)) {
+        report(severity, within(placeOf('upstream'), ...path), message, hint)
+      }
+    }
+    if (compareWith === undefined || compareWith === 'off') continue
+    const [url, ...at] = typeof compareWith === 'string' ? [compareWith] : [compareWith.url, 'url']
+    for (const { severity, path, message, hint } of checkUpstream(url, names)) {
+      report(severity, within(placeOf('compareWith'), ...at, ...path), message, hint)
     }
   }
 }

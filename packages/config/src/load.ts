@@ -25,6 +25,8 @@ export interface Loaded<T> {
   readonly redirects: readonly RedirectAction[]
   /** Patterns of paths and hosts by which routes are chosen, likewise. */
   readonly patterns: readonly TextPatternSettings[]
+  /** Of `compareWith`, likewise. */
+  readonly ignored: readonly (readonly TextPatternSettings[])[]
 }
 
 export interface LoadedConfig extends Loaded<Config> {
@@ -60,6 +62,7 @@ export function loadConfig(
       headerLists: [],
       redirects: [],
       patterns: [],
+      ignored: [],
       assembly,
       files: names,
       watched,
@@ -75,6 +78,7 @@ export function loadConfig(
     headerLists: [...new Set(routes.flatMap((route) => route.headerLists))],
     redirects: [...new Set(routes.flatMap(({ action }) => (action.kind === 'redirect' ? [action] : [])))],
     patterns: routes.flatMap(({ pathPatterns = [], hostPatterns = [] }) => [...pathPatterns, ...hostPatterns]),
+    ignored: [...new Set(routes.flatMap(({ compareWith }) => (compareWith === undefined ? [] : [compareWith.ignore])))],
     assembly,
     files: names,
     watched: [...watched, ...pages],
@@ -130,13 +134,22 @@ export function loadRules(text: string, file: string): Loaded<readonly ConfigRul
       headerLists: [],
       redirects: [],
       patterns: [],
+      ignored: [],
     }
   }
   const parsed = ruleListSchema.safeParse(source.value)
   if (!parsed.success) problems.push(...problemsAgainst(source, ruleListSchema))
   const list = ruleListFrom(source.value, { source, path: [] })
   const value = problems.length === 0 ? list.rules : undefined
-  return { value, problems: sortProblems(problems), ruleLists: [list], headerLists: [], redirects: [], patterns: [] }
+  return {
+    value,
+    problems: sortProblems(problems),
+    ruleLists: [list],
+    headerLists: [],
+    redirects: [],
+    patterns: [],
+    ignored: [],
+  }
 }
 
 /** One rule that is not in any file. */

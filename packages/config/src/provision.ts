@@ -16,6 +16,8 @@ import type {
   RouteConfig,
   RuleList,
   SiteConfig,
+  CompareSettings,
+  CompressSettings,
   TextPatternSettings,
   AccessSettings,
   MaintenanceSettings,
@@ -24,6 +26,8 @@ import type {
   RateLimitSettings,
   IngestSettings,
 } from './config.ts'
+import type { RawCompareWith } from './compare-schema.ts'
+import type { RawCompress } from './compress-schema.ts'
 import type { RawRoute, RawServing, RawTextPattern, RewriteOptions } from './config-schema.ts'
 import { besideFile, type ConfigFiles } from './files.ts'
 import { type HeaderList, headerListsOf } from './header-list.ts'
@@ -45,6 +49,34 @@ export const MAX_PAGE_BYTES = 1_048_576
 export const MAX_RULES_IN_LIST = 100_000
 
 export const DEFAULT_REALM = 'prexy'
+export const DEFAULT_COMPARE = {
+  percent: 100,
+  headers: ['content-type', 'location'],
+  maxConcurrent: 8,
+  maxBodyBytes: 16_777_216,
+  timeoutMs: 10_000,
+} as const
+export const DEFAULT_COMPRESS: Omit<CompressSettings, 'levels'> = {
+  codings: ['br', 'zstd', 'gzip'],
+  types: [
+    'text/html',
+    'text/css',
+    'text/plain',
+    'text/xml',
+    'text/javascript',
+    'application/javascript',
+    'application/json',
+    'application/ld+json',
+    'application/manifest+json',
+    'application/xml',
+    'application/xhtml+xml',
+    'application/atom+xml',
+    'application/rss+xml',
+    'application/wasm',
+    'image/svg+xml',
+  ],
+  minBytes: 1_024,
+}
 export const DEFAULT_RATE_SECONDS = 1
 export const DEFAULT_RETRY_AFTER_SECONDS = 600
 export const DEFAULT_REDIRECT_STATUS = 302
@@ -66,6 +98,8 @@ export function provision(assembly: Assembly, files: ConfigFiles, environment: E
 type Serving = Pick<
   RouteConfig,
   | 'mode'
+  | 'compareWith'
+  | 'compress'
   | 'requestBodies'
   | 'requestQuery'
   | 'preserveHost'
@@ -319,14 +353,38 @@ class Provisioner {
     { serving, placeOf }: Level,
     above: Serving,
     name: string,
-  ): Pick<Serving, 'access' | 'maintenance' | 'errorPages'> {
-    const { access, maintenance, errorPages } = serving
+  ): Pick<Serving, 'access' | 'maintenance' | 'errorPages' | 'compareWith'> {
+    const { access, maintenance, errorPages, compareWith } = serving
     return {
+      ...(compareWith === undefined ? {} : { compareWith: this.#compareWith(compareWith, placeOf('compareWith')) }),
       ...(access === undefined ? {} : { access: this.#access(access, above.access ?? {}, placeOf('access'), name) }),
       ...(maintenance === undefined ? {} : { maintenance: this.#maintenance(maintenance, placeOf('maintenance')) }),
       ...(errorPages === undefined
         ? {}
         : { errorPages: { ...above.errorPages, ...this.#errorPages(errorPages, placeOf('errorPages')) } }),
+    }
+  }
+
+  #compareWith(raw: 'off' | string | RawCompareWith, place: Place): CompareSettings | undefined {
+    if (raw === 'off') return undefined
+    const { url, headers, ignore = [], maxConcurrent, ...rest } = typeof raw === 'string' ? { url: raw } : { ...raw }
+    const defaults = DEFAULT_COMPARE
+    const connections = maxConcurrent ?? defaults.maxConcurrent
+    const { source, path } = place
+    return {
+      // Nobody waits for a comparison.
+      upstream: {
+        ...this.#upstream(url, typeof raw === 'string' ? place : { source, path: [...path, 'url'] }),
+        maxConnections: connections,
+        maxIdleConnections: connections,
+        maxWaiting: 0,
+      },
+      percent: defaults.percent,
+      maxBodyBytes: defaults.maxBodyBytes,
+      timeoutMs: defaults.timeoutMs,
+      ...rest,
+      headers: (headers === undefined ? defaults.headers : listOf(headers)).map((name) => name.toLowerCase()),
+      ignore: patternsOf(ignore, place, 'ignore'),
     }
   }
 
@@ -544,6 +602,17 @@ function pathsOf(paths: readonly string[], { mount }: Serving): readonly string[
   return paths.length > 0 || at === '' ? paths : [at, `${at}/**`]
 }
 
+function compressOf(raw: boolean | RawCompress): CompressSettings | undefined {
+  if (raw === false) return undefined
+  const { codings, types, minBytes = DEFAULT_COMPRESS.minBytes, levels = {} } = raw === true ? {} : raw
+  return {
+    codings: codings === undefined ? DEFAULT_COMPRESS.codings : listOf(codings),
+    types: types === undefined ? DEFAULT_COMPRESS.types : listOf(types),
+    minBytes,
+    levels,
+  }
+}
+
 function rateLimitOf(raw: RawRateLimit | 'off', name: string): RateLimitSettings | undefined {
   if (raw === 'off') return undefined
   const { requests, seconds = DEFAULT_RATE_SECONDS, burst = requests } = raw
@@ -559,6 +628,7 @@ function servingOf({
   serverTiming,
   lastModified,
   integrity,
+  compress,
   robots,
   mount,
 }: RawServing): Serving {
@@ -571,6 +641,7 @@ function servingOf({
     ...(serverTiming === undefined ? {} : { serverTiming }),
     ...(lastModified === undefined ? {} : { lastModified }),
     ...(integrity === undefined ? {} : { integrity }),
+    ...(compress === undefined ? {} : { compress: compressOf(compress) }),
     ...(robots === undefined ? {} : { robots }),
     ...(mount === undefined ? {} : { mount: mountOf(mount) }),
   }

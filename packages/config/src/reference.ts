@@ -2,6 +2,8 @@
 import { z } from 'zod'
 import { accessSchema, basicAuthSchema, rateLimitSchema } from './access-schema.ts'
 import { maintenanceSchema, mountSchema, redirectSchema, respondSchema } from './action-schema.ts'
+import { compareWithSchema } from './compare-schema.ts'
+import { compressLevelsSchema, compressSchema } from './compress-schema.ts'
 import { configSchema, rewriteOptionsSchema, siteSchema } from './config-schema.ts'
 import { unwrapped } from './explain.ts'
 import { requestHeaderRuleSchema, responseHeaderRuleSchema } from './header-schema.ts'
@@ -55,6 +57,9 @@ export function configurationSections(): readonly SectionReference[] {
     sectionOf('Access', 'access', accessSchema),
     sectionOf('Access: passwords', 'access.basicAuth', basicAuthSchema),
     sectionOf('Access: rates', 'access.rateLimit', rateLimitSchema),
+    sectionOf('Comparing', 'compareWith', mappingIn(compareWithSchema)),
+    sectionOf('Compressing', 'compress', mappingIn(compressSchema)),
+    sectionOf('Compressing: levels', 'compress.levels', compressLevelsSchema),
     sectionOf('Mounting', 'mount', mappingIn(mountSchema)),
     sectionOf('Maintenance', 'maintenance', mappingIn(maintenanceSchema)),
     ...rules.map((rule) => ({

@@ -40,6 +40,8 @@ const ACTIONS = ['upstream', 'redirect', 'respond'] as const
 /** Fields of levels that a level below takes over. */
 const INHERITED: readonly string[] = [
   'mode',
+  'compareWith',
+  'compress',
   'requestBodies',
   'requestQuery',
   'preserveHost',

@@ -67,7 +67,7 @@ const serverUrl = z.string().superRefine((url, context) => {
 })
 
 /** A server, or the name of an entry of `upstreams`. */
-const upstreamText = z.string().superRefine((text, context) => {
+export const upstreamText: z.ZodType<string> = z.string().superRefine((text, context) => {
   const message = UPSTREAM_NAME.test(text) ? undefined : addressFault(text)
   if (message !== undefined) context.addIssue({ code: 'custom', message })
 })
