@@ -11,6 +11,7 @@ import type { WorkerClient } from './client.ts'
 import { bytesText, durationText, timeText } from './format.ts'
 import type { Calls } from './protocol.ts'
 import { fieldValue } from './field-value.ts'
+import { readView, writeView } from './view-state.ts'
 
 interface DetailProps {
   readonly name: string
@@ -66,22 +67,60 @@ function EventDetail({ event, ...rest }: EventProps): JSX.Element {
     return <p>{event.dropped} events were not recorded here: more came than could be written.</p>
   if (event.kind === 'application') {
     return (
-      <Facts
-        facts={[
-          ['time', timeText(event.startedAtMs)],
-          ['source', event.source],
-          ['type', event.type],
-          ['level', event.level],
-          ['message', event.message],
-          ['duration', event.durationMs === undefined ? undefined : `${event.durationMs} ms`],
-          ['event', eventName(event)],
-          ['request', event.requestId],
-          ...Object.entries(event.data ?? {}).map(([name, value]): Fact => [name, String(value)]),
-        ]}
-      />
+      <>
+        <div class="actions">
+          <RequestLinks requestId={event.requestId} traceId={event.traceId} />
+        </div>
+        <Facts
+          facts={[
+            ['time', timeText(event.startedAtMs)],
+            ['source', event.source],
+            ['type', event.type],
+            ['level', event.level],
+            ['message', event.message],
+            ['duration', event.durationMs === undefined ? undefined : `${event.durationMs} ms`],
+            ['event', eventName(event)],
+            ['request id', event.requestId],
+            ['trace', event.traceId],
+          ]}
+        />
+        {event.data !== undefined && (
+          <Facts facts={Object.entries(event.data).map(([name, value]): Fact => [name, String(value)])} />
+        )}
+      </>
     )
   }
   return <ExchangeDetail event={event} {...rest} />
+}
+
+/** To what was recorded of the same request and the same trace: exchanges and events of applications. */
+function RequestLinks({
+  requestId,
+  traceId,
+}: {
+  readonly requestId: string | undefined
+  readonly traceId: string | undefined
+}): JSX.Element {
+  return (
+    <>
+      {requestId !== undefined && (
+        <button type="button" onClick={() => showAllWith(requestId)}>
+          All of this request
+        </button>
+      )}
+      {traceId !== undefined && (
+        <button type="button" onClick={() => showAllWith(traceId)}>
+          All of this trace
+        </button>
+      )}
+    </>
+  )
+}
+
+/** Lists all that holds the text, with the event that is open now. */
+function showAllWith(text: string): void {
+  const filter = `"${text.replaceAll(/["\\]/g, String.raw`\$&`)}"`
+  location.hash = writeView({ ...readView(location.hash), panel: 'list', range: undefined, filter })
 }
 
 type Fact = readonly [string, string | undefined]
@@ -120,6 +159,7 @@ function ExchangeDetail({
     <>
       <div class="actions">
         <CopyCurl event={event} />
+        <RequestLinks requestId={event.requestId} traceId={event.traceparent?.split('-')[1]} />
         {before !== undefined && (
           <button type="button" onClick={() => onBench(before, type, route)}>
             Open in the workbench
@@ -137,6 +177,7 @@ function ExchangeDetail({
           ['time', timeText(event.startedAtMs)],
           ['event', eventName(event)],
           ['request id', event.requestId],
+          ['trace', event.traceparent],
           ['to the client', bytesText(event.clientOutBytes)],
           ['from the upstream', bytesText(event.upstreamInBytes)],
         ]}

@@ -32,6 +32,7 @@ export const FIELDS: readonly FieldInfo[] = [
   { name: 'upstream', kind: 'text', help: 'server that was asked' },
   { name: 'kind', kind: 'text', help: 'exchange, websocket, gap or application' },
   { name: 'source', kind: 'text', help: 'application that told an event' },
+  { name: 'level', kind: 'text', help: 'of an event of an application: level:warn,error' },
   { name: 'body', kind: 'body', help: 'text in a body: body:"UA-"' },
 ]
 

@@ -35,6 +35,7 @@ const TEXT_FIELDS: Readonly<Record<string, TextColumnName>> = {
   upstream: 'upstream',
   kind: 'kind',
   source: 'source',
+  level: 'level',
 }
 const NUMBER_FIELDS: Readonly<Record<string, NumberColumnName>> = { status: 'status', dur: 'endUs', size: 'outBytes' }
 
@@ -85,23 +86,25 @@ export interface QueryInit {
   readonly range: Range | undefined
 }
 
-/** Numbers of the events that fit, oldest first; `from` leaves out those before it. Undefined if it was stopped. */
+/** Numbers of the events that fit, oldest first, of those in `[from, to)`. Undefined if it was stopped. */
 export async function findEvents(
   store: EventStore,
   { terms, range }: QueryInit,
-  from: number,
+  { from, to }: { readonly from: number; readonly to: number },
   isWanted: () => Promise<boolean>,
 ): Promise<Uint32Array | undefined> {
   const parts: Uint32Array[] = []
   let length = 0
   for (const block of [...store.blocks]) {
-    if (block.first + block.rows <= from) continue
+    if (block.first + block.rows <= from || block.first >= to) continue
     if (!(await isWanted())) return undefined
+    // What came into the block meanwhile belongs to the next search.
+    const end = Math.min(block.rows, to - block.first)
     const matching = matchesIn(block, terms)
     const times = block.numbers.startedAtMs
     const part = new Uint32Array(block.rows)
     let count = 0
-    for (let row = Math.max(0, from - block.first); row < matching.length; row++) {
+    for (let row = Math.max(0, from - block.first); row < end; row++) {
       if (matching[row] === 0) continue
       if (range !== undefined && !(times[row] >= range.fromMs && times[row] < range.toMs)) continue
       part[count++] = block.first + row
@@ -200,8 +203,12 @@ export function histogramOf(store: EventStore, events: Uint32Array, bars: number
 }
 
 function isFailure(block: Block, row: number): boolean {
-  const outcome = block.texts.outcome
-  return block.numbers.status[row] >= 500 || !FINE.has(outcome.values[outcome.codes[row]])
+  const { outcome, level } = block.texts
+  return (
+    block.numbers.status[row] >= 500 ||
+    !FINE.has(outcome.values[outcome.codes[row]]) ||
+    level.values[level.codes[row]] === 'error'
+  )
 }
 
 const FINE = new Set<string | undefined>(['completed', 'answered', undefined])

@@ -30,10 +30,6 @@ export const NUMBER_COLUMNS = [
   'sequence',
   'status',
   'endUs',
-  'requestHeadUs',
-  'upstreamConnectedUs',
-  'responseHeadUs',
-  'inBytes',
   'outBytes',
 ] as const
 export const TEXT_COLUMNS = [
@@ -50,24 +46,27 @@ export const TEXT_COLUMNS = [
   'reason',
   'source',
   'name',
+  'eventType',
+  'level',
 ] as const
 export type NumberColumnName = (typeof NUMBER_COLUMNS)[number]
 export type TextColumnName = (typeof TEXT_COLUMNS)[number]
 
 const PATHS: Readonly<Partial<Record<NumberColumnName | TextColumnName, readonly string[]>>> = {
   endUs: ['timings', 'endUs'],
-  requestHeadUs: ['timings', 'requestHeadUs'],
-  upstreamConnectedUs: ['timings', 'upstreamConnectedUs'],
-  responseHeadUs: ['timings', 'responseHeadUs'],
-  inBytes: ['upstreamInBytes'],
   outBytes: ['clientOutBytes'],
   treatment: ['treatment', 'kind'],
   reason: ['treatment', 'reason'],
+  eventType: ['type'],
 }
+
+/** Of events of applications, which becomes `endUs`: one column to sort, filter and draw by. */
+const DURATION_COLUMN = 'durationMs'
 
 const SPECS: readonly ColumnSpec[] = [
   ...NUMBER_COLUMNS.map((name): ColumnSpec => ({ name, path: PATHS[name] ?? [name], kind: 'number' })),
   ...TEXT_COLUMNS.map((name): ColumnSpec => ({ name, path: PATHS[name] ?? [name], kind: 'dictionary' })),
+  { name: DURATION_COLUMN, path: [DURATION_COLUMN], kind: 'number' },
 ]
 
 export interface TextColumn {
@@ -165,7 +164,9 @@ export class EventStore {
       putBytes(block, octets.subarray(startByte, byteEnd))
       block.offsets[at + end - row] = block.byteLength
       for (const column of columns) {
-        if (column.kind === 'number') {
+        if (column.name === DURATION_COLUMN) {
+          if (column.kind === 'number') putDurations(block, column.data.subarray(row, end), at)
+        } else if (column.kind === 'number') {
           block.numbers[numberName(column.name)].set(column.data.subarray(row, end), at)
         } else if (column.kind === 'dictionary') {
           putTexts(block, textName(column.name), column.data.subarray(row, end), column.values, at)
@@ -227,6 +228,22 @@ export class EventStore {
 export function eventOctets(block: Block, row: number): Uint8Array {
   return block.bytes.subarray(block.offsets[row], block.offsets[row + 1])
 }
+
+/** What only rows on the screen show of an exchange, in microseconds from its begin. */
+export function timingsOf(block: Block, row: number): Readonly<Partial<Record<TimingName, number>>> {
+  const map = lazy.decodeLazy(eventOctets(block, row), 0)
+  const timings = map instanceof LazyValue ? map.get('timings') : undefined
+  if (!(timings instanceof LazyValue)) return {}
+  const found: Partial<Record<TimingName, number>> = {}
+  for (const name of TIMINGS) {
+    const value = timings.get(name)
+    if (typeof value === 'number') found[name] = value
+  }
+  return found
+}
+
+const TIMINGS = ['requestHeadUs', 'upstreamConnectedUs', 'responseHeadUs'] as const
+type TimingName = (typeof TIMINGS)[number]
 
 /** Media types of responses and hits per rule, read out of the events of the block as far as that was not done. */
 export function detailsOf(block: Block): Block['details'] {
@@ -336,6 +353,10 @@ function putBytes(block: Block, octets: Uint8Array): void {
   }
   block.bytes.set(octets, block.byteLength)
   block.byteLength = needed
+}
+
+function putDurations({ numbers: { endUs } }: Block, durationsMs: Float64Array, at: number): void {
+  for (let i = 0; i < durationsMs.length; i++) if (!Number.isNaN(durationsMs[i])) endUs[at + i] = durationsMs[i] * 1_000
 }
 
 function putTexts(

@@ -44,7 +44,7 @@ const FORMAT_WORDS =
   'outcome detail treatment passed head-only rewritten reason decode encode stats hits overflows peakHeldBytes inBytes ' +
   'outBytes notes charset unencodable droppedIntegrity fieldEdits requestTreatment mapped request response minorVersion ' +
   'fields sent webSocket fromClient fromUpstream bytes textMessages binaryMessages controlFrames closeCode broken bodies ' +
-  'requestSent responseSent octets omitted length type coded memory dropped source level name message durationMs data'
+  'requestSent responseSent log timing query custom debug info warn error octets omitted length type coded memory dropped source level name message durationMs traceId data'
 
 function isWordOfFormat(text: string): boolean {
   const lower = text.toLowerCase()

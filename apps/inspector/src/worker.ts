@@ -17,7 +17,7 @@ import type {
 import { findEvents, histogramOf, sortEvents, sum, totalsOf, valuesOf } from './query.ts'
 import { attributeChanges, runBench } from './rule-bench.ts'
 import { type Progress, readEventStream, readSegment } from './sources.ts'
-import { type Block, detailsOf, EventStore, type TextColumnName } from './store.ts'
+import { type Block, detailsOf, EventStore, type TextColumnName, timingsOf } from './store.ts'
 
 const STATUS_MS = 100
 const HISTOGRAM_BARS = 120
@@ -82,7 +82,7 @@ async function open(source: Source): Promise<{ note: string | undefined }> {
   try {
     let note: string | undefined
     if (source.kind === 'file') {
-      const { damagedBytes } = await readSegment(source.file.stream(), source.file.size, sink)
+      const { damagedBytes } = await readSegment(source.file, sink)
       if (damagedBytes > 0)
         note = `${damagedBytes} octets of the file are damaged or cut off; the events around them are shown.`
     } else {
@@ -151,7 +151,7 @@ async function query(asked: Query): Promise<QueryReply> {
     await nextTurn()
     return mine === latest
   }
-  const events = await findEvents(store, { terms, range: asked.range }, 0, isWanted)
+  const events = await findEvents(store, { terms, range: asked.range }, { from: 0, to: seen }, isWanted)
   if (events === undefined || mine !== latest) return { kind: 'stopped' }
   if (asked.sort.column !== 'sequence') sortEvents(store, events, asked.sort)
   found = { query: asked, terms, events, count: events.length, seen, version: found.version + 1 }
@@ -167,7 +167,8 @@ async function refresh(): Promise<QueryReply> {
   if (found.query.sort.column !== 'sequence') return await query(found.query)
   const mine = latest
   const seen = store.next
-  const added = await findEvents(store, { terms: found.terms, range: found.query.range }, found.seen, async () => {
+  const { terms, query: asked } = found
+  const added = await findEvents(store, { terms, range: asked.range }, { from: found.seen, to: seen }, async () => {
     await nextTurn()
     return mine === latest
   })
@@ -215,7 +216,7 @@ function rowOf(event: number): Row | undefined {
     event: `${text('run')}-${numbers.sequence[row]}`,
     startedAtMs: numbers.startedAtMs[row],
     kind,
-    method: text('method'),
+    method: text('method') ?? text('level') ?? text('eventType'),
     host: text('host') ?? text('source'),
     target: text('target') ?? text('name') ?? (kind === 'gap' ? 'events were not recorded here' : undefined),
     route: text('route'),
@@ -228,9 +229,7 @@ function rowOf(event: number): Row | undefined {
     reason: text('reason'),
     hits: sum(details.hits[row]),
     endUs: number(numbers.endUs[row]),
-    requestHeadUs: number(numbers.requestHeadUs[row]),
-    upstreamConnectedUs: number(numbers.upstreamConnectedUs[row]),
-    responseHeadUs: number(numbers.responseHeadUs[row]),
+    ...timingsOf(block, row),
     outBytes: number(numbers.outBytes[row]),
   }
 }

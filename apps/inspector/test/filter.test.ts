@@ -15,9 +15,11 @@ function termsOf(filter: string): readonly Term[] {
 async function storeOf(events: readonly Readonly<Record<string, unknown>>[], limits = {}): Promise<EventStore> {
   const store = new EventStore(limits)
   const sink = { append: (octets: Uint8Array) => store.append(octets), progress: () => {} }
-  await readSegment(new Blob([segmentOf(events).slice()]).stream(), undefined, sink)
+  await readSegment(new Blob([segmentOf(events).slice()]), sink)
   return store
 }
+
+const EVERYTHING = { from: 0, to: Infinity }
 
 const EVENTS = [
   { ...exchangeOf(1, 'shop.example', 'text/html'), status: 404, target: '/static/a', method: 'GET' },
@@ -38,7 +40,9 @@ test.each<readonly [string, readonly number[]]>([
   ['type:application/json', [1]],
   ['rule:1', [0, 2]],
   ['rule:2', []],
-  ['dur:>3.001ms', [1, 2]],
+  ['dur:>3.001ms', [1, 2, 3]],
+  ['level:error', [3]],
+  ['level:warn', []],
   ['dur:<=3001us', [0]],
   ['size:>1kb', []],
   ['size:>=1kb', [0, 1, 2]],
@@ -52,7 +56,7 @@ test.each<readonly [string, readonly number[]]>([
   ['method:post,get', [0, 1, 2]],
 ])('%s finds events %j', async (filter, expected) => {
   const store = await storeOf(EVENTS)
-  const found = await findEvents(store, { terms: termsOf(filter), range: undefined }, 0, async () => true)
+  const found = await findEvents(store, { terms: termsOf(filter), range: undefined }, EVERYTHING, async () => true)
   expect([...(found ?? [])]).toEqual(expected)
 })
 
@@ -86,11 +90,11 @@ test('the oldest events make room, and are counted', async () => {
 test('a cut segment gives what is whole in it', async () => {
   const whole = segmentOf(EVENTS)
   const store = new EventStore()
-  const cut = new Blob([whole.slice(0, -10)]).stream()
+  const cut = new Blob([whole.slice(0, -10)])
   const sink = { append: (octets: Uint8Array) => store.append(octets), progress: () => {} }
-  expect((await readSegment(cut, undefined, sink)).damagedBytes).toBeGreaterThan(0)
+  expect((await readSegment(cut, sink)).damagedBytes).toBeGreaterThan(0)
   expect(store.count).toBe(0)
-  await expect(readSegment(new Blob(['x'.repeat(99)]).stream(), undefined, sink)).rejects.toThrow('is no recording')
+  await expect(readSegment(new Blob(['x'.repeat(99)]), sink)).rejects.toThrow('is no recording')
 })
 
 test.each([

@@ -8,6 +8,7 @@ import { delimiter, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 export const TOKEN = '0123456789abcdef'
+export const EVENTS_TOKEN = 'fedcba9876543210'
 
 const PROGRAM = fileURLToPath(new URL('../../prexy/bin/prexy.mjs', import.meta.url))
 
@@ -31,7 +32,12 @@ export interface RunningProxy {
   stop(): Promise<void>
 }
 
-export async function startProxy(answer: Answer, rules: string): Promise<RunningProxy> {
+/** `origins`: of pages that may send events. */
+export async function startProxy(
+  answer: Answer,
+  rules: string,
+  origins: readonly string[] = [],
+): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'prexy-inspector-'))
   const origin = createServer((request, response) => {
     const { type, body, status = 200 } = answer(request.url ?? '/')
@@ -41,12 +47,13 @@ export async function startProxy(answer: Answer, rules: string): Promise<Running
   const port = await listen(origin)
   const file = join(folder, 'prexy.yaml')
   const recordings = join(folder, 'recordings')
+  const named = origins.length === 0 ? '' : `, origins: [${origins.join(', ')}]`
   writeFileSync(
     file,
     `listen: 127.0.0.1:0
 upstream: http://127.0.0.1:${port}
 log: off
-admin: {listen: 127.0.0.1:0, token: ${TOKEN}}
+admin: {listen: 127.0.0.1:0, token: ${TOKEN}, ingest: {token: ${EVENTS_TOKEN}${named}}}
 record: {directory: ${recordings}, bodies: {}}
 rules:
 ${rules}

@@ -75,7 +75,10 @@ function rewritten(bytes: number): Readonly<Record<string, unknown>> {
   return { kind: 'rewritten', decode: 'identity', encode: 'identity', stats }
 }
 
+/** An event of an application with `text` in every field that takes any. */
 export function applicationOf(sequence: number, text: string): Readonly<Record<string, unknown>> {
+  const type = ['log', 'timing', 'query', 'custom'][sequence % 4]
   const base = { kind: 'application', run: '0badcafe', sequence, startedAtMs: 1_796_000_000_000 + sequence * 20 }
-  return { ...base, source: text, type: 'log', name: text, message: text, requestId: text, data: { [text]: text } }
+  const about = { durationMs: sequence, level: 'error', requestId: text, traceId: text }
+  return { ...base, ...about, source: text, type, name: text, message: text, data: { [text]: text } }
 }
