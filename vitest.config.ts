@@ -14,6 +14,6 @@ export default defineConfig({
     maxWorkers: 2,
     // Modules as the runtime gives them: vitest's own view of default exports loses zod's `z` under Bun.
     deps: { interopDefault: false },
-    testTimeout: 30_000,
+    testTimeout: 60_000,
   },
 })
