@@ -47,6 +47,7 @@ export function EventTable(props: TableProps): JSX.Element {
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - SPARE_ROWS)
   const last = Math.min(count, Math.ceil((view.top + view.height) / ROW_PX) + SPARE_ROWS)
   const versionShown = useRef(version)
+  const stale = useRef(new Set<number>())
   useEffect(() => {
     const load = async (page: number): Promise<void> => {
       const key = `${version}/${page}`
@@ -72,7 +73,6 @@ export function EventTable(props: TableProps): JSX.Element {
       if (!pages.current.has(page) || stale.current.has(page) || versionShown.current !== version) void load(page)
     }
   })
-  const stale = useRef(new Set<number>())
 
   useLayoutEffect(() => {
     const element = scroller.current
@@ -125,8 +125,11 @@ export function EventTable(props: TableProps): JSX.Element {
       </div>,
     )
   }
+  let isBusy = versionShown.current !== version
+  for (let page = Math.floor(first / PAGE_ROWS); page * PAGE_ROWS < last; page++)
+    isBusy ||= !pages.current.has(page) || stale.current.has(page)
   return (
-    <div class="table" role="grid" aria-rowcount={count + 1} aria-label="events">
+    <div class="table" role="grid" aria-rowcount={count + 1} aria-label="events" aria-busy={isBusy}>
       <div role="rowgroup">
         <div role="row" class="row header" aria-rowindex={1} style={{ gridTemplateColumns: template }}>
           {columns.map((column) => {

@@ -120,7 +120,7 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
     return () => clearTimeout(timer)
   }, [client, filter, range, sort, view.source])
 
-  useRefresh(client, status, take)
+  useRefresh(client, status, false, take)
   useKeys(filterField, () => change({ selected: undefined }))
 
   const count = reply?.count ?? 0
@@ -228,18 +228,27 @@ function useAddress(view: ViewState, setView: (view: ViewState) => void): void {
   }, [])
 }
 
-/** Asks again for what came since: one question at a time, however fast events come. */
-function useRefresh(client: WorkerClient, status: StoreStatus | undefined, take: (answer: QueryReply) => void): void {
-  const asking = useRef(false)
+/** Asks again for what came since: one question at a time, however fast events come, and one more for what came meanwhile. */
+function useRefresh(
+  client: WorkerClient,
+  status: StoreStatus | undefined,
+  isPaused: boolean,
+  take: (answer: QueryReply) => void,
+): void {
+  const state = useRef({ isAsking: false, isDue: false })
   useEffect(() => {
-    if (asking.current) return
-    asking.current = true
+    const { current } = state
+    current.isDue = true
+    if (current.isAsking || isPaused) return
+    current.isAsking = true
     const again = async (): Promise<void> => {
+      current.isDue = false
       take(await client.call('refresh', undefined))
-      asking.current = false
+      if (current.isDue) setTimeout(() => void again(), REFRESH_MS)
+      else current.isAsking = false
     }
     setTimeout(() => void again(), REFRESH_MS)
-  }, [client, status])
+  }, [client, status, isPaused])
 }
 
 function useKeys(filterField: RefObject<HTMLInputElement | null>, onEscape: () => void): void {

@@ -40,9 +40,9 @@ export interface Row {
   readonly reason: string | undefined
   readonly hits: number | undefined
   readonly endUs: number | undefined
-  readonly requestHeadUs: number | undefined
-  readonly upstreamConnectedUs: number | undefined
-  readonly responseHeadUs: number | undefined
+  readonly requestHeadUs?: number
+  readonly upstreamConnectedUs?: number
+  readonly responseHeadUs?: number
   readonly outBytes: number | undefined
 }
 

@@ -8,6 +8,7 @@ import { decodeHeader } from '@prexy/record/segment-header'
 /** Octets of one event that are waited for. */
 const MAX_EVENT_BYTES = 64 * 1024 * 1024
 const BATCH_BYTES = 4 * 1024 * 1024
+const PIECE_BYTES = 4 * 1024 * 1024
 
 export interface LiveMessage {
   readonly feed: string
@@ -62,11 +63,7 @@ export interface FileOutcome {
 }
 
 /** A segment of a recording. Rejects with an error for people if it is none. */
-export async function readSegment(
-  stream: ReadableStream<Uint8Array>,
-  total: number | undefined,
-  sink: Sink,
-): Promise<FileOutcome> {
+export async function readSegment(file: Blob, sink: Sink): Promise<FileOutcome> {
   let problem: string | undefined = 'is no recording of prexy'
   const scanner = new FrameScanner((payload) => {
     const header = decodeHeader(payload)
@@ -76,13 +73,13 @@ export async function readSegment(
   const batch = batchesFor(sink)
   let loaded = 0
   let damagedBytes = 0
-  for await (const chunk of chunksOf(stream)) {
+  for await (const chunk of piecesOf(file)) {
     for (const frame of scanner.push(chunk)) {
       if (frame.kind === 'damage') damagedBytes += frame.bytes
       else if (frame.kind === 'events') batch.add(frame.payload)
     }
     loaded += chunk.length
-    sink.progress({ loaded, total })
+    sink.progress({ loaded, total: file.size })
   }
   batch.flush()
   for (const damage of scanner.end()) damagedBytes += damage.bytes
@@ -110,6 +107,18 @@ function batchesFor({ append }: Sink): { add: (octets: Uint8Array) => void; flus
       held.set(octets, length)
       length += octets.length
     },
+  }
+}
+
+/** The file in its order, the next piece asked for before one is given: a stream of it comes in pieces of 64 KB, each a turn. */
+async function* piecesOf(file: Blob): AsyncGenerator<Uint8Array> {
+  const read = async (at: number): Promise<Uint8Array> =>
+    new Uint8Array(await file.slice(at, at + PIECE_BYTES).arrayBuffer())
+  let next = read(0)
+  for (let at = 0; at < file.size; at += PIECE_BYTES) {
+    const piece = await next
+    if (at + PIECE_BYTES < file.size) next = read(at + PIECE_BYTES)
+    yield piece
   }
 }
 
