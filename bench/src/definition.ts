@@ -223,6 +223,14 @@ export interface SitesDefinition extends BaseDefinition {
   readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
 }
 
+/** Two C libraries, by a small C program that is compiled with each. */
+export interface LibcDefinition extends BaseDefinition {
+  readonly model: 'libc'
+  readonly tasks: readonly LibcTask[]
+  /** Numbers of threads. */
+  readonly threads: readonly number[]
+}
+
 /** Whole hunts over generated logs. */
 export interface HuntDefinition extends BaseDefinition {
   readonly model: 'hunt'
@@ -231,6 +239,24 @@ export interface HuntDefinition extends BaseDefinition {
   readonly goals: readonly {
     readonly subject: string
     readonly unit: 'MB/s' | 'MB'
+    readonly must: number
+    readonly aim: number
+  }[]
+}
+
+/** The inspector in a browser, against a page that decodes and renders as one does at first. */
+export interface InspectorDefinition extends BaseDefinition {
+  readonly model: 'inspector'
+  /** Of the recording that is opened. */
+  readonly events: number
+  /** Rows that the other page puts into its table. */
+  readonly plainRows: number
+  /** Filters on what the inspector keeps in columns. */
+  readonly filters: readonly string[]
+  readonly live: { readonly eventsPerSecond: number; readonly seconds: number }
+  readonly goals: readonly {
+    readonly subject: string
+    readonly unit: 'x the time' | 'MB' | 'ms'
     readonly must: number
     readonly aim: number
   }[]
@@ -245,14 +271,6 @@ export interface HuntSubject {
   readonly rules: number | 'starter'
 }
 
-/** Two C libraries, by a small C program that is compiled with each. */
-export interface LibcDefinition extends BaseDefinition {
-  readonly model: 'libc'
-  readonly tasks: readonly LibcTask[]
-  /** Numbers of threads. */
-  readonly threads: readonly number[]
-}
-
 export type Definition =
   | EngineDefinition
   | CorpusDefinition
@@ -265,8 +283,9 @@ export type Definition =
   | SitesDefinition
   | BesideDefinition
   | HuntDefinition
-  | WorkersDefinition
   | LibcDefinition
+  | WorkersDefinition
+  | InspectorDefinition
 
 export const LIBC_TASKS = ['allocate', 'rare', 'dense', 'text'] as const
 /** `rare` and `dense`: memchr over a page of 64 KiB where there is no hit, or one every 45 octets. `text`: strstr. */
@@ -339,6 +358,7 @@ const MODEL_FIELDS = {
   hunt: ['subjects', 'goals'],
   workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
   libc: ['tasks', 'threads'],
+  inspector: ['events', 'plainRows', 'filters', 'live', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
 /** Every definition in a folder, by name. Throws on the first that does not hold what its model needs. */
@@ -416,6 +436,7 @@ export function parseDefinition(text: string): Definition {
     case 'beside':
     case 'workers':
     case 'hunt':
+    case 'inspector':
   }
   return value
 }

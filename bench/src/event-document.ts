@@ -195,7 +195,8 @@ function payloadOf(seq: number, startedAtMs: number, random: () => number): [str
   ]
 }
 
-function exchange(exchangeId: number, startedAtMs: number, random: () => number): ExchangeEvent {
+/** An exchange of the recording. */
+export function exchange(exchangeId: number, startedAtMs: number, random: () => number): ExchangeEvent {
   const bytes = 200 + (random() % 90_000)
   const responseHeadUs = 900 + (random() % 200_000)
   const isRoutine = random() % 20 !== 0

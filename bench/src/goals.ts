@@ -68,6 +68,11 @@ function rowsOf(definition: Definition): Row[] {
       return definition.goals.map((goal) => ({ ...goal, unit: ' ms' }))
     case 'hunt':
       return definition.goals.map((goal) => ({ ...goal, unit: ` ${goal.unit}` }))
+    case 'inspector':
+      return definition.goals.map((goal) => ({
+        ...goal,
+        unit: goal.unit === 'x the time' ? goal.unit : ` ${goal.unit}`,
+      }))
     case 'workers':
       return definition.goals.map((goal) => ({ ...goal, unit: 'x' }))
     case 'msgpack':

@@ -13,6 +13,7 @@ import { readDefinitions, RUNTIMES, type Definition } from './definition.ts'
 import { runEngineBench } from './engine-bench.ts'
 import { runEvtxBench } from './evtx-bench.ts'
 import { goalTable } from './goals.ts'
+import { runInspectorBench } from './inspector-bench.ts'
 import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
 import { runLibcBench } from './libc-bench.ts'
 import { findRuntime, type Runtime } from './programs.ts'
@@ -111,6 +112,8 @@ async function measure(
       return await runConnectionsBench(ROOT, definition, runtimes)
     case 'hunt':
       return await runHuntBench(ROOT, definition, runtimes, data)
+    case 'inspector':
+      return await runInspectorBench(ROOT, definition)
     case 'sites':
       return await runSitesBench(ROOT, definition, runtimes)
     case 'workers':

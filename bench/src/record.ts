@@ -9,7 +9,21 @@ export interface Result {
   /** The runtime and its version, or the version of a program that is its own. */
   readonly runtime: string
   readonly value: number
-  readonly unit: 'MB/s' | 'us/request' | 'us' | 'ms' | 'MB' | 'KB' | 'x' | 'ns' | 'events/s' | '%' | 'M/s' | 'GB/s' | 'waits/s'
+  readonly unit:
+    | 'MB/s'
+    | 'us/request'
+    | 'us'
+    | 'ms'
+    | 'MB'
+    | 'KB'
+    | 'x'
+    | 'ns'
+    | 'events/s'
+    | '%'
+    | 'M/s'
+    | 'GB/s'
+    | 'waits/s'
+    | 'frames'
   /** Load average of the last minute when the sample began, without our own pinned processes it should be near 0. */
   readonly load: number
 }
