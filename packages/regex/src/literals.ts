@@ -9,6 +9,9 @@ import type { Program } from './program.ts'
 /** Hashes of first bytes are of so many bits at most, and at least. */
 const MAX_HASH_BITS = 16
 const MIN_HASH_BITS = 8
+/** Where longer literals, or more, begin alike, a near miss at every place would be compared for long: states are stepped through. */
+const MAX_LITERAL_BYTES = 64
+const MAX_SAME_HEAD = 8
 
 export interface LiteralTable {
   readonly hashBits: number
@@ -32,7 +35,7 @@ export function buildLiterals(
   const rules = new Map<number, number[] | undefined>()
   for (let rule = 0; rule < ruleCount; rule++) {
     const text = literalOf(program, rule)
-    if (text !== undefined && text.length >= HEAD_BYTES && text.length <= maxBytes) {
+    if (text !== undefined && text.length >= HEAD_BYTES && text.length <= Math.min(maxBytes, MAX_LITERAL_BYTES)) {
       texts.set(rule, text)
       const head = text[0] | (text[1] << 8) | (text[2] << 16) | (text[3] << 24)
       const hash = hashOf(head, hashBits)
@@ -46,5 +49,6 @@ export function buildLiterals(
         return undefined
     }
   }
+  for (const [hash, own] of rules) if (own !== undefined && own.length > MAX_SAME_HEAD) rules.set(hash, undefined)
   return texts.size === 0 ? undefined : { hashBits, rules, texts }
 }

@@ -71,9 +71,14 @@ const EXIT_ACCEL = 9
 const SIM_KINDS = { range: 0, arcs: 1, split: 2, match: 3 } as const
 /** The marks of a simulation are cleared before its steps are this many. */
 const MAX_SIMULATED_STEPS = 1 << 30
-/** States that a body may add before it has read anything, and bytes for each further one; then threads are simulated. */
-const STATES_AT_FIRST = 500
-const BYTES_PER_STATE = 64
+/**
+ * States that a rule set may build before it has read anything, and bytes for each further one; then threads are simulated.
+ * A state costs some 50 microseconds.
+ */
+const STATES_AT_FIRST = 2_000
+const BYTES_PER_STATE = 1_024
+/** A simulation looks so often whether the cache has the state that it has come to. */
+const SIMULATED_BYTES = 1_024
 const NO_ACCEL = -1
 /** A state that is left more often, by bytes of ordinary text, is stepped through. */
 const MAX_LEAVING_WEIGHT = 0.1
@@ -90,6 +95,8 @@ const SHAPE_LEAVE = 2
 const SHAPE_TAKE = 3
 const SHAPE_PUSH = 4
 const SHAPE_CUT = 5
+const SHAPE_SLIDE_PUSH = 6
+const SHAPE_SLIDE_CUT = 7
 /** One byte and what a step can add must fit, so that entering a match needs no check. */
 const MIN_SHAPED_LIMIT = 4
 
@@ -141,6 +148,8 @@ const SIM_COUNT = 42
 const SIM_STACK = 43
 const SIM_FLAGS = 44
 const LITERALS = 45
+const GROUPS_FIRST = 46
+const GROUPS_LAST = 47
 /** Numbers of an entry before its text. */
 const LITERAL_WORDS = 4
 /** A hash under which something else than a literal may begin. */
@@ -220,6 +229,11 @@ interface Parked {
   readonly out: Uint8Array
 }
 
+/** What `settle` takes and how the body goes on; undefined if that depends on what was matched. */
+interface Settling extends Settled {
+  readonly fresh: Step | undefined
+}
+
 interface Segment {
   readonly start: number
   readonly end: number
@@ -246,6 +260,8 @@ export class Tokenizer {
   windowCapacity = 0
   /** States built since the tokenizer was made; falls never, so tests can count rebuilds. */
   statesBuilt = 0
+  /** @internal Bytes of all bodies. */
+  bytesRead = 0
   /** How often the cache was full and started over. */
   cacheFlushes = 0
   private top = CONTROL_BYTES
@@ -259,9 +275,11 @@ export class Tokenizer {
   private readonly startTables = new Map<number, number>()
   private readonly starts = new WeakMap<ActiveSet, Step>()
   private readonly ends = new WeakMap<State, Int32Array>()
+  private readonly settlings = new WeakMap<State, Settling>()
   private lastFlags: Uint8Array = NO_TEXT
   private lastSet: ActiveSet
-  private readonly decided = new Map<string, number>()
+  /** @internal By row, symbol and decisions: the record of the step, or the next question. */
+  readonly decided: Map<string, number | Undecided> = new Map()
   private tableBlocks: { at: number; size: number }[] = []
   private block = 0
   private blockUsed = 0
@@ -355,6 +373,7 @@ export class Tokenizer {
     })
     const counted = this.rules.some((rule) => rule.max > 1 && rule.max !== Infinity)
     const groups = (automaton.program.instructions.length + 64) * GROUP_WORDS * 4
+    const firstGroups = this.allocate(groups * 2)
     const placed: readonly (readonly [number, number])[] = [
       [CLASS_MAP, classMap],
       [CONTEXT_NEXT, contexts],
@@ -364,7 +383,9 @@ export class Tokenizer {
       [REPLACEMENTS, replacements],
       [HITS, this.allocate(this.rules.length * 4)],
       [COUNTERS, counted ? this.allocate(this.rules.length * 4) : 0],
-      [GROUPS, this.allocate(groups)],
+      [GROUPS, firstGroups],
+      [GROUPS_FIRST, firstGroups],
+      [GROUPS_LAST, firstGroups + groups],
       [SCRATCH, this.allocate(groups)],
       [NEW_EDGES, this.allocate(64 * EDGE_WORDS * 4)],
       [OUT, this.allocate(OUT_BYTES + COPY_SLACK_BYTES)],
@@ -403,6 +424,20 @@ export class Tokenizer {
     if ('undecided' in step) return undefined
     this.ends.set(state, step.ops)
     return step.ops
+  }
+
+  /** @internal What happens where the text before a state is settled; undefined if that depends on what was matched. */
+  settlingOf(state: State): Settling | undefined {
+    const known = this.settlings.get(state)
+    if (known !== undefined) return known
+    const { automaton } = this
+    const settled = automaton.settle(state)
+    if ('undecided' in settled) return undefined
+    // A character that is not whole yet stays one: there is no place for a match inside it.
+    const fresh = automaton.enter(state.context, settled.active, '', automaton.copyingThread(state))
+    const settling = { ...settled, fresh: 'undecided' in fresh ? undefined : fresh }
+    this.settlings.set(state, settling)
+    return settling
   }
 
   /** @internal What happens at the start of a body. */
@@ -656,19 +691,11 @@ export class Tokenizer {
     const keep = ops[0] === OP_GROUP ? 3 : 0
     if (groups === 0 || ops[keep] !== OP_KEEP || (keep === 3 && ops.at(-1) !== groups)) return 0
     const kept = ops.subarray(keep + 2, keep === 3 ? -1 : undefined)
-    if (kept.length === 0 || kept.some((group, index) => group !== index)) return 0
-    return keep === 3 ? SHAPE_PUSH : SHAPE_CUT
+    if (kept.length === 0 || kept.some((group, index) => group !== kept[0] + index)) return 0
+    if (kept[0] === 0) return keep === 3 ? SHAPE_PUSH : SHAPE_CUT
+    return keep === 3 ? SHAPE_SLIDE_PUSH : SHAPE_SLIDE_CUT
   }
 
-  /** @internal A record chosen by run-time decisions, from the cache. */
-  decidedRecord(key: string): number | undefined {
-    return this.decided.get(key)
-  }
-
-  /** @internal */
-  rememberDecided(key: string, record: number): void {
-    this.decided.set(key, record)
-  }
 }
 
 /**
@@ -693,8 +720,6 @@ export class TokenStream {
   /** The rest is copied without a look. */
   private passing = false
   private ended = false
-  /** Bytes of this body that were read in pieces so far. */
-  private bytesRead = 0
   /** States that this body has added to the cache. */
   private statesAdded = 0
   /** With the limit checked at the end of a write: the parse before the first byte that exceeded it. */
@@ -906,7 +931,7 @@ export class TokenStream {
     words[LIMIT] = maxHeldBytes
     words[LIMIT_HELD_ONLY] = nginx ? 1 : 0
     words[CHECK_AT] = from
-    this.bytesRead += piece.length
+    tokenizer.bytesRead += piece.length
     for (;;) {
       const exit = tokenizer.kernel.run()
       if (exit === EXIT_DONE) break
@@ -955,28 +980,36 @@ export class TokenStream {
       const cell = ~tokenizer.writeRecord(0, NO_OPS, 0, DECIDE_FLAG)
       tokenizer.words[row / 4 + symbol] = cell
     }
-    let key = ''
-    const decided = this.decide<Step>((decisions) => {
-      key = `${row} ${symbol} ${decisions}`
-      return automaton.step(state, symbol, decisions)
-    })
-    const known = tokenizer.decidedRecord(key)
-    if (known !== undefined) {
-      this.takeStep(known)
+    const isKept = tokenizer.cachedRow(state) === row
+    let decisions = ''
+    for (;;) {
+      const key = `${row} ${symbol} ${decisions}`
+      const known = isKept ? tokenizer.decided.get(key) : undefined
+      if (typeof known === 'number') {
+        this.takeStep(known)
+        return
+      }
+      const decided = known ?? automaton.step(state, symbol, decisions)
+      if ('undecided' in decided) {
+        if (isKept) tokenizer.decided.set(key, decided)
+        decisions += this.decisionOn(decided)
+        continue
+      }
+      const target = this.rowFor(decided.target)
+      if (this.takePassingStep(state, row, decided, target)) return
+      const record = tokenizer.writeRecord(target, decided.ops, state.groups.length)
+      tokenizer.decided.set(key, record)
+      this.takeStep(record)
       return
     }
-    const target = this.rowFor(decided.target)
-    if (this.takePassingStep(state, row, decided, target)) return
-    const record = tokenizer.writeRecord(target, decided.ops, state.groups.length)
-    tokenizer.rememberDecided(key, record)
-    this.takeStep(record)
   }
 
-  /** Whether hardly any state that this body leads to is met again. */
+  /** Whether hardly any state that bodies lead to is met again. */
   private addsTooMany(): boolean {
     const { tokenizer } = this
-    const most = Math.min(tokenizer.cacheLimits.statesPerBody, STATES_AT_FIRST + this.bytesRead / BYTES_PER_STATE)
-    return this.statesAdded >= most && tokenizer.isPlain
+    if (!tokenizer.isPlain) return false
+    const isSpent = tokenizer.statesBuilt >= STATES_AT_FIRST + tokenizer.bytesRead / BYTES_PER_STATE
+    return isSpent || this.statesAdded >= tokenizer.cacheLimits.statesPerBody
   }
 
   /** Lets the kernel step the threads of a state; false when the next byte may hold too much. */
@@ -994,8 +1027,11 @@ export class TokenStream {
       }
     })
     tokenizer.words[SIM_COUNT] = count
+    const end = tokenizer.words[END]
+    tokenizer.words[END] = Math.min(end, from + SIMULATED_BYTES)
     while (tokenizer.kernel.simulate() === EXIT_SPINE_FULL) this.growEdges()
     const { words } = tokenizer
+    words[END] = end
     if (words[POS] === from) return false
     const groups: number[][] = Array.from({ length: words[GROUP_COUNT] }, () => [])
     for (let thread = 0; thread < words[SIM_COUNT]; thread++) {
@@ -1036,8 +1072,13 @@ export class TokenStream {
     for (;;) {
       const result = attempt(decisions)
       if (!('undecided' in result)) return result
-      decisions += this.matchesAfter(result) >= this.tokenizer.rules[result.undecided].max ? '1' : '0'
+      decisions += this.decisionOn(result)
     }
+  }
+
+  /** Whether the undecided rule is spent, as a step's decisions say it. */
+  private decisionOn(question: Undecided): '1' | '0' {
+    return this.matchesAfter(question) >= this.tokenizer.rules[question.undecided].max ? '1' : '0'
   }
 
   /** Matches of the undecided rule on the spine once this one is added. */
@@ -1133,12 +1174,17 @@ export class TokenStream {
     const { automaton } = tokenizer
     const state = tokenizer.stateOf(tokenizer.words[ROW])
     if (state.head === 'forced') this.dropLastEdge()
-    const settled = this.decide<Settled>((decisions) => automaton.settle(state, decisions))
+    const settled: Settling = tokenizer.settlingOf(state) ?? {
+      ...this.decide<Settled>((decisions) => automaton.settle(state, decisions)),
+      fresh: undefined,
+    }
     const pos = tokenizer.words[POS]
     this.applyOps(undefined, settled.ops, pos)
-    // A character that is not whole yet stays one: there is no place for a match inside it.
-    const copying = automaton.copyingThread(state)
-    const fresh = this.decide<Step>((decisions) => automaton.enter(state.context, settled.active, decisions, copying))
+    const fresh =
+      settled.fresh ??
+      this.decide<Step>((decisions) =>
+        automaton.enter(state.context, settled.active, decisions, automaton.copyingThread(state)),
+      )
     this.applyOps(fresh.target, fresh.ops, pos)
     this.state = fresh.target
   }

@@ -62,6 +62,9 @@ const HELD: usize = 136
  * 0 for no beginning, 1 for one of another kind, or the address of the first of its literals (`takeLiteral`).
  */
 const LITERALS: usize = 180
+/** Groups are dropped at the front by moving `GROUPS`: from its first place to its last, where they move back. */
+const GROUPS_FIRST: usize = 184
+const GROUPS_LAST: usize = 188
 
 // The simulation of live threads without a table, see `simulate`.
 /** Per instruction four words: kind, then what the kind says. */
@@ -121,6 +124,7 @@ const EXIT_START: i32 = 8
 const EXIT_ACCEL: i32 = 9
 /** No thread is live. */
 const EXIT_IDLE: i32 = 10
+const SIMULATED_AT_LEAST: i32 = 256
 
 // A piece of a recipe: flags, then address and length of a literal, or the offsets of a slice's begin and end.
 const PIECE_SLICE: i32 = 1
@@ -157,6 +161,9 @@ const SHAPE_TAKE: i32 = 3
 const SHAPE_PUSH: i32 = 4
 /** Only the first groups live on: `OP_KEEP n 0 1 ...`. */
 const SHAPE_CUT: i32 = 5
+/** As the two before, but the first groups die: `OP_KEEP n k k+1 ...`. */
+const SHAPE_SLIDE_PUSH: i32 = 6
+const SHAPE_SLIDE_CUT: i32 = 7
 /** Bytes in the same state after which it is worth to look for those that leave it. */
 const ACCEL_AFTER: i32 = 16
 
@@ -317,19 +324,22 @@ export function run(): i32 {
         continue
       }
       if (shape >= SHAPE_PUSH) {
-        const groups: usize = cb(GROUPS)
+        const slides = shape >= SHAPE_SLIDE_PUSH
+        const pushes = shape == SHAPE_PUSH || shape == SHAPE_SLIDE_PUSH
+        let groups: usize = cb(GROUPS)
+        if (slides) groups += <usize>load<i32>(record + (pushes ? 28 : 16)) * GROUP_BYTES
         const bound = pos + 1 - load<i32>(groups) + cb(EDGE_COUNT) - load<i32>(groups, 4)
         const limit = cb(LIMIT)
         if (bound <= limit) {
-          let count: i32
-          if (shape == SHAPE_PUSH) {
-            count = load<i32>(record, 24)
+          const count = load<i32>(record + (pushes ? 24 : 12))
+          if (slides) groups = slideTo(groups, pushes ? count - 1 : count)
+          if (pushes) {
             const group = groups + <usize>(count - 1) * GROUP_BYTES
             store<i32>(group, pos + 1 - load<i32>(record, 12))
             store<i32>(group, cb(EDGE_COUNT), 4)
             store<i32>(group, cb(SKIPPED), 8)
             store<i32>(group, load<i32>(record, 16), 12)
-          } else count = load<i32>(record, 12)
+          }
           store<i32>(GROUP_COUNT, count)
           store<i32>(CHECK_AT, pos + 1 + (limit - bound))
           row = load<i32>(record)
@@ -354,6 +364,19 @@ export function run(): i32 {
   store<i32>(HELD, heldOrBound())
   settle()
   return EXIT_DONE
+}
+
+/** Lets the groups begin at an address, where `count` of them live on; returns where they are then. */
+// @ts-ignore: decorator
+@inline
+function slideTo(groups: usize, count: i32): usize {
+  if (groups > <usize>cb(GROUPS_LAST)) {
+    const first: usize = cb(GROUPS_FIRST)
+    copyEntries(first, groups, count)
+    groups = first
+  }
+  store<i32>(GROUPS, <i32>groups)
+  return groups
 }
 
 /**
@@ -647,7 +670,8 @@ function copyOut(to: usize, from: usize, count: i32): void {
  * Reads bytes with the threads themselves: for states that are worth no row, since hardly one is met twice. Costs a few
  * nanoseconds per thread and byte. Only for rule sets without assertions, limits and empty matches, with the first
  * match winning. Exits at the end of the piece, when no thread is live (`EXIT_IDLE`), and before a byte that may hold too
- * much (`EXIT_LIMIT`): the host then steps in its own way.
+ * much (`EXIT_LIMIT`): the host then steps in its own way. To come here and back costs as much as some hundred bytes, so
+ * the first places where no thread is live are passed.
  */
 export function simulate(): i32 {
   const end = cb(END)
@@ -656,12 +680,16 @@ export function simulate(): i32 {
   const groups: usize = cb(GROUPS)
   const starts: usize = cb(SIM_STARTS)
   const flagsOf: usize = cb(SIM_FLAGS)
+  const program: usize = cb(SIM_PROGRAM)
+  const operands: usize = cb(SIM_OPERANDS)
+  const visited: usize = cb(SIM_VISITED)
   const limit = cb(LIMIT)
   let threads: usize = cb(SIM_THREADS)
   let others: usize = cb(SIM_NEXT_THREADS)
   let count = cb(SIM_COUNT)
   let groupCount = cb(GROUP_COUNT)
   let pos = cb(POS)
+  const idleFrom = pos + SIMULATED_AT_LEAST
   let exit = EXIT_DONE
   while (pos < end) {
     if (cb(EDGE_COUNT) - cb(EDGE_BASE) + MAX_NEW_EDGES > cb(EDGE_CAPACITY)) {
@@ -669,15 +697,25 @@ export function simulate(): i32 {
       break
     }
     const byte = <i32>load<u8>(bias + pos)
-    store<i32>(SIM_STEP, cb(SIM_STEP) + 1)
+    const step = cb(SIM_STEP) + 1
+    store<i32>(SIM_STEP, step)
     let to = others
     let rule = -1
     let winner = -1
     for (let i = 0; i < count; i++) {
       const thread = threads + (<usize>i << 3)
-      const target = targetOf(load<i32>(thread), byte)
+      const target = targetOf(program, operands, load<i32>(thread), byte)
       if (target < 0) continue
       const group = load<i32>(thread, 4)
+      if (load<i32>(program + (<usize>target << 4)) <= SIM_ARCS) {
+        const mark = visited + (<usize>target << 2)
+        if (load<i32>(mark) == step) continue
+        store<i32>(mark, step)
+        store<i32>(to, target)
+        store<i32>(to, group, 4)
+        to += 8
+        continue
+      }
       to = reachFrom(target, group, to)
       rule = cb(DETAIL)
       if (rule >= 0) {
@@ -689,7 +727,7 @@ export function simulate(): i32 {
       const list = starts + (<usize>load<u8>(classMap + <usize>byte) << 3)
       const first: usize = load<i32>(list)
       for (let i = 0; i < load<i32>(list, 4); i++) {
-        to = reachFrom(targetOf(load<i32>(first + (<usize>i << 2)), byte), groupCount, to)
+        to = reachFrom(targetOf(program, operands, load<i32>(first + (<usize>i << 2)), byte), groupCount, to)
         rule = cb(DETAIL)
         if (rule >= 0) {
           winner = groupCount
@@ -744,7 +782,7 @@ export function simulate(): i32 {
     const swapped = threads
     threads = others
     others = swapped
-    if (count == 0) {
+    if (count == 0 && pos >= idleFrom) {
       exit = EXIT_IDLE
       break
     }
@@ -760,12 +798,12 @@ export function simulate(): i32 {
 /** Where a consuming instruction goes on a byte, or -1. */
 // @ts-ignore: decorator
 @inline
-function targetOf(pc: i32, byte: i32): i32 {
-  const instruction = <usize>cb(SIM_PROGRAM) + (<usize>pc << 4)
+function targetOf(program: usize, operands: usize, pc: i32, byte: i32): i32 {
+  const instruction = program + (<usize>pc << 4)
   if (load<i32>(instruction) == SIM_RANGE) {
     return byte >= load<i32>(instruction, 4) && byte <= load<i32>(instruction, 8) ? load<i32>(instruction, 12) : -1
   }
-  let arc = <usize>cb(SIM_OPERANDS) + (<usize>load<i32>(instruction, 4) << 2)
+  let arc = operands + (<usize>load<i32>(instruction, 4) << 2)
   for (let left = load<i32>(instruction, 8); left > 0; left--) {
     if (byte >= load<i32>(arc) && byte <= load<i32>(arc, 4)) return load<i32>(arc, 8)
     arc += 12
