@@ -31,6 +31,8 @@ export interface RequestHead {
   readonly majorVersion?: 2
   /** All header lines in their order and case, hop-by-hop and framing fields too. Never copy those onwards. */
   readonly fields: FieldList
+  /** These fields came before, octet for octet, and `fields` is the same object as then: see `HeadMemo`. */
+  readonly isRepeated?: boolean
   readonly body: BodyFraming
   /** Whether the client lets us keep the connection after this exchange. */
   readonly keepAlive: boolean
@@ -48,6 +50,8 @@ export interface ResponseHead {
   /** All header lines in their order and case, hop-by-hop and framing fields too. Never copy those onwards. */
   readonly fields: FieldList
   readonly body: BodyFraming
+  /** The head came before, octet for octet, and this is the same object as then: see `HeadMemo`. */
+  readonly isRepeated?: boolean
   /** Content-Length as announced, for HEAD and 304 too, where no such body follows. */
   readonly contentLength: number | undefined
   /** Whether the connection may carry another request after `end` (and if no octet follows it). */

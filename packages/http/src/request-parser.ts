@@ -1,7 +1,8 @@
 import { parseAuthority } from './authority.ts'
 import { BodyReader } from './body-reader.ts'
 import type { FieldList } from './fields.ts'
-import { type FramingFields, gatherFraming, judgeFraming, keepsAlive } from './framing.ts'
+import { type FramingFields, type FramingVerdict, gatherFraming, judgeFraming, keepsAlive } from './framing.ts'
+import type { HeadMemo } from './head-memo.ts'
 import { HeadSection } from './head-section.ts'
 import type { MessageLimits } from './limits.ts'
 import type { BodyFraming, RequestHead } from './message.ts'
@@ -26,10 +27,18 @@ const EMPTY_HEAD: RequestHead = {
   authority: undefined,
   minorVersion: 1,
   fields: [],
+  isRepeated: false,
   body: NO_BODY,
   keepAlive: false,
   expectContinue: false,
   upgrade: undefined,
+}
+
+/** Header fields that were judged and found good for an HTTP/1.1 request. */
+export interface JudgedFields {
+  readonly fields: FieldList
+  readonly found: FramingFields
+  readonly framing: Exclude<FramingVerdict, { readonly kind: 'fault' }>
 }
 
 /**
@@ -56,6 +65,9 @@ export class RequestParser {
   readonly #limits: MessageLimits
   readonly #section: HeadSection
   readonly #body: BodyReader
+  readonly #memo: HeadMemo<JudgedFields> | undefined
+  /** Where the fields begin in the section, if the memo wants them; else -1. */
+  #wantedAt = -1
   #phase: Phase = 'start-line'
   #emptyLines = 0
   /** Ends of the method and of the target in the section, once the start line is there. */
@@ -78,10 +90,12 @@ export class RequestParser {
   /** True between messages, while no octet of the next start line has been read. */
   idle = true
 
-  constructor(limits: MessageLimits) {
+  /** Parsers with the same limits may share a memo. */
+  constructor(limits: MessageLimits, memo?: HeadMemo<JudgedFields>) {
     this.#limits = limits
     this.#section = new HeadSection()
     this.#body = new BodyReader(limits)
+    this.#memo = memo
     this.#beginMessage()
   }
 
@@ -135,7 +149,7 @@ export class RequestParser {
       this.idle = false
       if (found === 'fault') return this.#refuse(this.#sectionFault(), section.faultAt, start)
       if (this.#phase === 'fields') {
-        if (section.lineEnd === section.lineStart) return this.#finishHead(start)
+        if (section.lineEnd === section.lineStart) return this.#finishHead(start, undefined)
         if (!section.parseField()) return this.#refuse(section.faultCode, section.faultAt, start)
         if (section.fieldCount > this.#limits.maxHeaderCount) {
           return this.#refuse('header-count', section.lineStart, start)
@@ -145,6 +159,8 @@ export class RequestParser {
         if (code !== undefined) return this.#refuse(code, section.lineStart, start)
         section.limit = section.scan + this.#limits.maxHeaderBytes
         this.#phase = 'fields'
+        const known = this.#recall()
+        if (known !== undefined) return this.#finishHead(start, known)
       } else {
         // RFC 9112 §2.2: at least one empty line before a request is to be ignored.
         this.#emptyLines++
@@ -207,10 +223,21 @@ export class RequestParser {
     return undefined
   }
 
-  #finishHead(start: number): RequestEvent {
+  /** What is known of the fields that begin now, all of which are in one chunk. */
+  #recall(): JudgedFields | undefined {
+    const memo = this.#memo
+    const section = this.#section
+    this.#wantedAt = -1
+    if (memo === undefined || section.carried > 0 || this.#minorVersion === 0) return undefined
+    const known = memo.find(section.buffer, section.base + section.scan)
+    if (memo.wantsIt) this.#wantedAt = section.scan
+    return known
+  }
+
+  #finishHead(start: number, known: JudgedFields | undefined): RequestEvent {
     const section = this.#section
     const text = section.decode()
-    const fields = section.fields(text)
+    if (known !== undefined) section.scan += this.#memo?.length ?? 0
     const minorVersion = this.#minorVersion
     const method = text.slice(this.#methodStart, this.#methodEnd)
     if (method === 'CONNECT' || method === 'TRACE') return this.#refuse('method-refused', this.#methodStart, start)
@@ -218,11 +245,9 @@ export class RequestParser {
     const target = parseTarget(method, targetText)
     if (target.kind === 'fault') return this.#refuse(target.code, this.#methodEnd + 1, start)
 
-    const found = gatherFraming(fields)
-    const hostCode = judgeHost(found, fields, minorVersion)
-    if (hostCode !== undefined) return this.#refuse(hostCode, this.#fieldOffset(found.hostAt), start)
-    const framing = judgeFraming(found, fields, minorVersion)
-    if (framing.kind === 'fault') return this.#refuse(framing.code, this.#fieldOffset(framing.fieldAt), start)
+    const judged = known ?? this.#judge(section.fields(text), start)
+    if (judged === undefined) return 'fault'
+    const { fields, found, framing } = judged
     if (framing.kind === 'length' && framing.bytes > this.#limits.maxBodyBytes) {
       return this.#refuse('body-bytes', this.#fieldOffset(found.contentLengthAt), start)
     }
@@ -230,6 +255,7 @@ export class RequestParser {
     if (expects && (found.expectCount > 1 || fields[found.expectAt + 1].toLowerCase() !== '100-continue')) {
       return this.#refuse('expectation', this.#fieldOffset(found.expectAt), start)
     }
+    if (this.#wantedAt >= 0) this.#memo?.keep(section.buffer, section.base + this.#wantedAt, judged)
 
     const body: BodyFraming = framing.kind === 'absent' ? NO_BODY : framing.kind === 'chunked' ? CHUNKED_BODY : framing
     const hostValue = found.hostAt < 0 ? undefined : fields[found.hostAt + 1]
@@ -241,6 +267,7 @@ export class RequestParser {
       authority: target.kind === 'absolute' ? target.authority : hostValue,
       minorVersion,
       fields,
+      isRepeated: known !== undefined,
       body,
       keepAlive: keepsAlive(found, minorVersion),
       expectContinue: expects && body.kind !== 'none',
@@ -253,6 +280,21 @@ export class RequestParser {
     this.#body.begin(body)
     this.#phase = 'body'
     return 'head'
+  }
+
+  /** Undefined after a refusal. */
+  #judge(fields: FieldList, start: number): JudgedFields | undefined {
+    const minorVersion = this.#minorVersion
+    const found = gatherFraming(fields)
+    const hostCode = judgeHost(found, fields, minorVersion)
+    if (hostCode !== undefined) {
+      this.#refuse(hostCode, this.#fieldOffset(found.hostAt), start)
+      return undefined
+    }
+    const framing = judgeFraming(found, fields, minorVersion)
+    if (framing.kind !== 'fault') return { fields, found, framing }
+    this.#refuse(framing.code, this.#fieldOffset(framing.fieldAt), start)
+    return undefined
   }
 
   #readBody(chunk: Uint8Array, start: number): RequestEvent {

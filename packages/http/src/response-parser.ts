@@ -1,6 +1,7 @@
 import { BodyReader } from './body-reader.ts'
 import type { FieldList } from './fields.ts'
 import { gatherFraming, judgeFraming, keepsAlive } from './framing.ts'
+import type { HeadMemo } from './head-memo.ts'
 import { HeadSection } from './head-section.ts'
 import type { MessageLimits } from './limits.ts'
 import type { BodyFraming, ResponseHead } from './message.ts'
@@ -20,6 +21,7 @@ const EMPTY_HEAD: ResponseHead = {
   status: 0,
   minorVersion: 1,
   fields: [],
+  isRepeated: false,
   body: NO_BODY,
   contentLength: undefined,
   keepAlive: false,
@@ -34,6 +36,9 @@ export class ResponseParser {
   readonly #limits: MessageLimits
   readonly #section: HeadSection
   readonly #body: BodyReader
+  readonly #memo: HeadMemo<ResponseHead> | undefined
+  /** The memo wants the head that is being read. */
+  #isWanted = false
   #phase: Phase = 'nothing'
   #method = ''
   #upgradeAsked = false
@@ -55,10 +60,12 @@ export class ResponseParser {
   /** True while no response is expected. */
   idle = true
 
-  constructor(limits: MessageLimits) {
+  /** Parsers with the same limits may share a memo. */
+  constructor(limits: MessageLimits, memo?: HeadMemo<ResponseHead>) {
     this.#limits = limits
     this.#section = new HeadSection()
     this.#body = new BodyReader(limits)
+    this.#memo = memo
   }
 
   /** Announces the next response: call once per request sent, while `idle`, before its first octet is read. */
@@ -75,6 +82,7 @@ export class ResponseParser {
   read(chunk: Uint8Array, start: number): ResponseEvent {
     switch (this.#phase) {
       case 'status-line':
+        return this.#recall(chunk, start) ?? this.#readHead(chunk, start)
       case 'fields':
         return this.#readHead(chunk, start)
       case 'body':
@@ -105,6 +113,18 @@ export class ResponseParser {
     this.#section.begin(this.#limits.maxHeaderBytes, this.#limits.maxHeaderBytes)
     this.#phase = 'status-line'
     this.#octets = 0
+  }
+
+  /** `head` if the head that begins here is known; the answer to HEAD has none of its length. */
+  #recall(chunk: Uint8Array, start: number): 'head' | undefined {
+    const memo = this.#memo
+    this.#isWanted = false
+    if (memo === undefined || this.#octets > 0 || this.#method === 'HEAD') return undefined
+    const known = memo.find(chunk, start)
+    this.#isWanted = memo.wantsIt
+    if (known === undefined) return undefined
+    this.#status = known.status
+    return this.#begin(known, memo.length, start + memo.length)
   }
 
   #readHead(chunk: Uint8Array, start: number): ResponseEvent {
@@ -187,22 +207,33 @@ export class ResponseParser {
     if (body.kind === 'length' && body.bytes > this.#limits.maxBodyBytes) {
       return this.#refuse('body-bytes', section.marks[2 * found.contentLengthAt], start)
     }
-    this.head = {
+    const head: ResponseHead = {
       status,
       minorVersion,
       fields,
+      isRepeated: false,
       body,
       contentLength: framing.kind === 'length' ? framing.bytes : undefined,
       keepAlive: body.kind !== 'until-close' && body.kind !== 'tunnel' && keepsAlive(found, minorVersion),
     }
-    this.consumed = section.consumed(start)
-    this.#octets = section.scan
+    if (this.#isWanted && status >= 200) this.#memo?.keep(section.buffer, section.base, { ...head, isRepeated: true })
+    const consumed = section.consumed(start)
+    const octets = section.scan
     section.release()
     if (status < 200 && status !== 101) {
+      this.head = head
+      this.consumed = consumed
       this.#beginHead()
       return 'interim'
     }
-    this.#body.begin(body)
+    return this.#begin(head, octets, consumed)
+  }
+
+  #begin(head: ResponseHead, octets: number, consumed: number): 'head' {
+    this.head = head
+    this.#octets = octets
+    this.consumed = consumed
+    this.#body.begin(head.body)
     this.#phase = 'body'
     return 'head'
   }

@@ -127,16 +127,16 @@ export type UpstreamRequestFields =
  * End-to-end fields of a request on its way up. Where a rule may change the response, Accept-Encoding is narrowed,
  * Range and If-Range go (a range of the origin's octets is none of ours), and conditions are translated. Elsewhere
  * only hop-by-hop fields go, and Expect of an HTTP/1.0 client, which has none (RFC 9110 §10.1.1). Host stays as sent;
- * the caller sets it, and adds framing, Via and X-Forwarded-*. `forRequest` is for callers that have worked it out.
+ * the caller sets it, and adds framing, Via and X-Forwarded-*. `isRewritable` is for callers that have worked it out.
  */
 export function upstreamRequestFields(
   request: ConditionRequest & Pick<RequestHead, 'minorVersion'>,
   route: GateRoute,
-  forRequest: Uint8Array | RequestMismatch = rulesForRequest(route.conditions, request),
+  isRewritable: boolean = mayRewrite(request, route),
 ): UpstreamRequestFields {
   const fields = endToEndFields(request.fields)
   if (request.minorVersion === 0) removeField(fields, 'expect')
-  if (!mayRewrite(request, route, forRequest)) return { kind: 'send', fields }
+  if (!isRewritable) return { kind: 'send', fields }
   setField(fields, 'Accept-Encoding', upstreamAcceptEncoding(request.fields, route.codings))
   removeField(fields, 'range')
   removeField(fields, 'if-range')

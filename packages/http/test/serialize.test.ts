@@ -29,6 +29,23 @@ test('chunks', () => {
   expect(decodeLatin1(CRLF)).toBe('\r\n')
 })
 
+test('a head is its own, whatever heads of the same length came before', () => {
+  // Few letters, so that heads meet others of their length that differ in one line, in where lines end, or in nothing.
+  const name = fc.string({ unit: fc.constantFrom('a', 'A'), minLength: 1, maxLength: 3 })
+  const value = fc.string({ unit: fc.constantFrom('a', 'b', '\xe9'), maxLength: 3 })
+  const fields = fc.array(fc.tuple(name, value), { maxLength: 4 }).map((lines) => lines.flat())
+  fc.assert(
+    fc.property(fc.array(fields, { minLength: 2, maxLength: 12 }), (heads) => {
+      for (const head of heads) {
+        const lines = head.map((text, at) => (at % 2 === 0 ? `${text}: ` : `${text}\r\n`)).join('')
+        expect(decodeLatin1(encodeRequestHead('GET', '/', head))).toBe(`GET / HTTP/1.1\r\n${lines}\r\n`)
+        expect(decodeLatin1(encodeResponseHead(200, head))).toBe(`HTTP/1.1 200 OK\r\n${lines}\r\n`)
+      }
+    }),
+    { seed: 20_261_201, numRuns: 300 },
+  )
+})
+
 describe('nothing that ends a line or begins another is written', () => {
   const evil = ['\r', '\n', '\r\nX: 1', '\0', '\x01', '\x0b', '\x7f', '\u0100', '\u{1f600}', 'a\u010ab']
   test.each(evil)('%j', (text) => {

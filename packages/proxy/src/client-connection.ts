@@ -14,6 +14,7 @@ import { ProxyError } from './proxy-error.ts'
 import { reportRefusal } from './refused-request.ts'
 import { ResponseOutput } from './response-output.ts'
 import type { ProxyRuntime, RuntimeSource } from './runtime.ts'
+import type { UpstreamFields } from './upstream-fields.ts'
 
 /** Octets read while a closing client is listened to; then what it still sends is left alone. */
 const MAX_LINGER_BYTES = 1_048_576
@@ -40,6 +41,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
   readonly output: ResponseOutput
   readonly entrance: Entrance
   peer: ForwardingPeer
+  upstreamFields: UpstreamFields | undefined = undefined
   readonly #runtimes: RuntimeSource
   /** That of the exchange under way, or of the last one. */
   #runtime: ProxyRuntime
@@ -78,7 +80,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     this.#runtimes = runtimes
     this.#runtime = runtime
     this.#onClosed = onClosed
-    this.#parser = new RequestParser(runtime.requestLimits)
+    this.#parser = new RequestParser(runtime.requestLimits, runtime.requestMemo)
     this.#clock = new ClientClock(runtime.life.wheel, () => this.#onTimeout())
     this.#clock.wait('request', runtime.timeouts.clientIdleMs)
   }

@@ -9,6 +9,7 @@ import type { ForwardingPeer } from '@prexy/http/forwarded'
 import type { Connection } from '@prexy/net/connection'
 import type { AnswerInit } from './answer.ts'
 import type { Entrance } from './entrance.ts'
+import type { UpstreamFields } from './upstream-fields.ts'
 
 /**
  * How the client finds the end of the body. `none`: there is no body, whatever the head says. HTTP/2 has an end of its
@@ -72,6 +73,8 @@ export interface ExchangeClient {
   readonly entrance: Entrance
   /** No request after the current one is served. */
   readonly lastRequest: boolean
+  /** What an exchange kept for the next one of the same client. */
+  upstreamFields: UpstreamFields | undefined
   /** Octets of the response that have not left yet. While it is 0, no chunk given to `output` is in use. */
   readonly unsentBytes: number
   /** Whether `onClientDrain` will tell when everything written has left. False when it has, or nearly so. */

@@ -30,7 +30,7 @@ import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
 import { settleTrace } from '@prexy/http/trace-context'
 import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
-import { announcedTrailers, changedTrailers, upstreamRequestFields } from '@prexy/http/validators'
+import { announcedTrailers, changedTrailers, mayRewrite, upstreamRequestFields } from '@prexy/http/validators'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { type AnswerInit, answerParts } from './answer.ts'
 import { type ResourceVersion, resourceVersion } from './applicability-memory.ts'
@@ -61,6 +61,7 @@ import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
 import { WebSocketCounter } from './websocket-counter.ts'
 import type { UpstreamConnection, UpstreamHome, UpstreamUser } from './upstream-connection.ts'
+import { isSameWayUp, placeOfValue, type UpstreamFields } from './upstream-fields.ts'
 import type { PoolClient } from './upstream-server.ts'
 
 /** What Allow says where it is asked for; other methods pass as well. */
@@ -260,8 +261,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (mount !== undefined && mountedTarget(mount, request.path) === undefined) {
       return this.#answer(new ProxyError('E_NO_PATH', { detail: `not below ${mount.at}` }))
     }
-    this.#forRequest = rulesForRequest(route.gate.conditions, request)
-    const forwarded = upstreamRequestFields(request, route.gate, this.#forRequest)
+    const forRequest = rulesForRequest(route.gate.conditions, request)
+    this.#forRequest = forRequest
+    const isRewritable = mayRewrite(request, route.gate, forRequest)
+    const known = this.#client.upstreamFields
+    if (known !== undefined && isSameWayUp(known, request, route, runtime, isRewritable)) {
+      return this.#sendAgain(known, route)
+    }
+    const forwarded = upstreamRequestFields(request, route.gate, isRewritable)
     if (forwarded.kind === 'answer') return this.#answer(new ProxyError('E_PRECONDITION'))
     // Credentials for us are no matter of the upstream's.
     if (entry.access?.takesPasswords === true) removeField(forwarded.fields, 'authorization')
@@ -286,7 +293,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       forwarded.fields.push('X-Forwarded-Prefix', mount.at)
     }
     if (runtime.requestIdField !== undefined) {
-      const own = `${runtime.life.requestIdPrefix}-${this.id}`
+      const own = this.#ownRequestId
       this.#requestId = setRequestId(forwarded.fields, runtime.requestIdField, peer.trusted, own)
     }
     this.#traceparent = settleTrace(forwarded.fields, runtime.trace, peer.trusted, newTraceparent)
@@ -300,9 +307,51 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       const changed = applyHeaderRules(route.requestHeaders, forwarded.fields, { request })
       this.#requestEdits = [...new Set([...this.#requestEdits, ...changed])]
     }
+    if (request.isRepeated === true && mount === undefined) this.#keepFields(forwarded.fields, route, isRewritable)
     this.#upstreamName = pool.name
     this.#chunksUp = request.body.kind === 'chunked'
     if (!this.#mapsBody(route, forwarded.fields)) this.#send(route, forwarded.fields)
+  }
+
+  /** Keeps the fields for the client's next request, if that may have the same but for its identifier. */
+  #keepFields(fields: FieldList, route: Route, isRewritable: boolean): void {
+    const { request } = this
+    const runtime = this.#runtime
+    const isOwn = this.#names === undefined && route.requestHeaders === undefined && this.#upgrade === undefined
+    if (!isOwn || runtime.trace !== 'pass') return
+    const { requestIdField } = runtime
+    const requestIdAt = requestIdField === undefined ? -1 : placeOfValue(fields, requestIdField, this.#ownRequestId)
+    if (requestIdField !== undefined && requestIdAt < 0) return
+    this.#client.upstreamFields = {
+      runtime,
+      route,
+      from: request.fields,
+      method: request.method,
+      authority: request.authority,
+      mayRewrite: isRewritable,
+      fields: fields.slice(),
+      requestIdAt,
+      hostSent: this.#hostSent,
+      traceparent: this.#traceparent,
+    }
+  }
+
+  /** Sends the fields that an earlier request became. */
+  #sendAgain(known: UpstreamFields, route: Route): void {
+    const fields = known.fields.slice()
+    this.#hostSent = known.hostSent
+    this.#traceparent = known.traceparent
+    if (known.requestIdAt >= 0) {
+      this.#requestId = this.#ownRequestId
+      fields[known.requestIdAt] = this.#requestId
+    }
+    this.#upstreamName = route.pool.name
+    this.#chunksUp = this.request.body.kind === 'chunked'
+    this.#send(route, fields)
+  }
+
+  get #ownRequestId(): string {
+    return `${this.#runtime.life.requestIdPrefix}-${this.id}`
   }
 
   #routeOf(entry: RouteEntry): Route {
@@ -590,7 +639,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       // RFC 9110 §15.5.8: only a proxy may ask for that, and ours was not asked by one.
       return this.#failUpstream(new ProxyError('E_UPSTREAM_INVALID', { detail: 'a 407 from an origin' }))
     }
-    const decision = this.#recall(route, head, decide(request, head, route.gate, this.#forRequest))
+    const forRequest = this.#forRequest ?? rulesForRequest(route.gate.conditions, request)
+    const decision = this.#recall(route, head, route.gateMemo.decide(request, head, forRequest))
     const { fields } = decision
     this.#responseEdits = this.#editResponse(route, this.#names, fields, head)
     this.#phase('response-head')

@@ -152,6 +152,7 @@ class Http2StreamClient implements ExchangeClient, Http2StreamHandler {
   readonly #startedAt = performance.now()
   readonly #clock: ClientClock<'linger'>
   #output: Http2Output | undefined = undefined
+  upstreamFields: undefined = undefined
   #exchange: Exchange | undefined = undefined
   #bodyBytes = 0
   /** Octets of the body that came when the upstream could not take them. */

@@ -1,5 +1,6 @@
 /** A route ready to serve: everything about it that does not depend on the request, worked out once. */
 import { prepareConditions, requestFieldNames } from '@prexy/http/conditions'
+import { GateMemo } from '@prexy/http/gate-memo'
 import type { GateRoute } from '@prexy/http/gate-route'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { domainRulesOf, hostMapOf } from '@prexy/rewrite/host-map'
@@ -21,6 +22,8 @@ export interface Route {
   readonly pool: UpstreamPool
   readonly rules: RuleSet | undefined
   readonly gate: GateRoute
+  /** Decides by the gate. */
+  readonly gateMemo: GateMemo
   readonly serverTiming: boolean
   readonly encoderLevels: EncoderLevels
   /** What to do about integrity attributes; undefined if no rule may change what they are about. */
@@ -50,13 +53,15 @@ const NO_LEVELS: EncoderLevels = {}
 
 export function makeRoute(config: RouteConfig, parts: RouteParts): Route {
   const { pool, rules, rulesBeside } = parts
+  const gate = makeGateRoute(config, parts)
   return {
     name: config.name,
     pool,
     rules,
     serverTiming: config.serverTiming ?? false,
     encoderLevels: config.compress?.levels ?? NO_LEVELS,
-    gate: makeGateRoute(config, parts),
+    gate,
+    gateMemo: new GateMemo(gate),
     integrity: changesHashed(rules?.rules ?? []) ? (config.integrity ?? 'warn') : undefined,
     memory: new ApplicabilityMemory(parts.maxRememberedResources),
     preserveHost: config.preserveHost,

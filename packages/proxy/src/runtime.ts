@@ -1,7 +1,10 @@
 import type { ExchangeRecorder } from '@prexy/events/recorder'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { ForwardedForm } from '@prexy/http/forwarded'
+import { HeadMemo } from '@prexy/http/head-memo'
 import { type AddressRange, parseAddressRange } from '@prexy/http/ip-address'
+import type { ResponseHead } from '@prexy/http/message'
+import type { JudgedFields } from '@prexy/http/request-parser'
 import type { TracePolicy } from '@prexy/http/trace-context'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { TimerWheel } from '@prexy/net/timer-wheel'
@@ -67,6 +70,8 @@ export interface ProxyRuntime {
   readonly timeouts: ProxyTimeouts
   readonly limits: ProxyLimits
   readonly requestLimits: MessageLimits
+  /** Of parsers with these limits. */
+  readonly requestMemo: HeadMemo<JudgedFields>
   readonly trustedRanges: readonly AddressRange[]
   readonly forwarded: ForwardedForm
   /** Undefined: upstreams get no request identifier. */
@@ -103,6 +108,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
   const timeouts: ProxyTimeouts = { ...DEFAULT_TIMEOUTS, ...config.timeouts }
   const limits: ProxyLimits = { ...DEFAULT_LIMITS, ...config.limits }
   const responseLimits = { ...DEFAULT_RESPONSE_LIMITS, ...limits.response }
+  const responseMemo = new HeadMemo<ResponseHead>()
   const pools = new Map<UpstreamConfig, UpstreamPool>()
   /** Routes that name the same upstream share it. */
   const poolOf = (upstream: UpstreamConfig): UpstreamPool => {
@@ -112,6 +118,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
       pool = new UpstreamPool({
         config: upstream,
         limits: responseLimits,
+        memo: responseMemo,
         wheel,
         timeouts,
         resolve,
@@ -167,6 +174,7 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     timeouts,
     limits,
     requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },
+    requestMemo: new HeadMemo(),
     trustedRanges: (config.trustedProxies ?? []).map(trustedRange),
     forwarded: config.forwarded ?? DEFAULT_FORWARDED,
     requestIdField: config.requestId === 'off' ? undefined : (config.requestId ?? DEFAULT_REQUEST_ID_FIELD),

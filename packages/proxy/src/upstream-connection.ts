@@ -1,3 +1,4 @@
+import type { HeadMemo } from '@prexy/http/head-memo'
 import type { ResponseHead } from '@prexy/http/message'
 import { ResponseParser } from '@prexy/http/response-parser'
 import type { MessageLimits } from '@prexy/http/limits'
@@ -47,6 +48,8 @@ export interface UpstreamConnectionInit {
   readonly connect: ConnectOptions
   readonly home: UpstreamHome
   readonly limits: MessageLimits
+  /** Of parsers with these limits. */
+  readonly memo?: HeadMemo<ResponseHead> | undefined
   readonly wheel: TimerWheel
   readonly timeouts: ProxyTimeouts
   readonly onError: (error: Error) => void
@@ -93,7 +96,7 @@ export class UpstreamConnection implements ConnectHandler {
   constructor(init: UpstreamConnectionInit) {
     this.home = init.home
     this.#timeouts = init.timeouts
-    this.#parser = new ResponseParser(init.limits)
+    this.#parser = new ResponseParser(init.limits, init.memo)
     this.#timer = new Timer(init.wheel, () => this.#onTimeout())
     this.#timer.arm(init.timeouts.upstreamConnectMs)
     this.#options = init.connect

@@ -1,5 +1,7 @@
 import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
+import type { HeadMemo } from '@prexy/http/head-memo'
 import type { MessageLimits } from '@prexy/http/limits'
+import type { ResponseHead } from '@prexy/http/message'
 import type { Resolve } from '@prexy/net/address-cache'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import {
@@ -16,6 +18,8 @@ import { type PoolClient, type ServerHost, UpstreamServer } from './upstream-ser
 export interface UpstreamPoolInit {
   readonly config: UpstreamConfig
   readonly limits: MessageLimits
+  /** Of parsers with these limits. */
+  readonly memo?: HeadMemo<ResponseHead> | undefined
   readonly wheel: TimerWheel
   readonly timeouts: ProxyTimeouts
   readonly resolve?: Resolve | undefined

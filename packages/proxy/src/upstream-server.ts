@@ -1,5 +1,7 @@
 import type { UpstreamChange } from '@prexy/events/upstream'
+import type { HeadMemo } from '@prexy/http/head-memo'
 import type { MessageLimits } from '@prexy/http/limits'
+import type { ResponseHead } from '@prexy/http/message'
 import { parseIpAddress } from '@prexy/http/ip-address'
 import { isPrivateAddress } from '@prexy/http/private-addresses'
 import { AddressCache, type Resolve } from '@prexy/net/address-cache'
@@ -46,6 +48,8 @@ export interface UpstreamServerInit {
   readonly server: UpstreamServerConfig
   readonly host: ServerHost
   readonly limits: MessageLimits
+  /** Of parsers with these limits. */
+  readonly memo?: HeadMemo<ResponseHead> | undefined
   readonly wheel: TimerWheel
   readonly timeouts: ProxyTimeouts
   readonly resolve: Resolve | undefined
@@ -265,11 +269,12 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   }
 
   #open(): UpstreamConnection {
-    const { limits, wheel, timeouts, onError } = this.#init
+    const { limits, memo, wheel, timeouts, onError } = this.#init
     const upstream = new UpstreamConnection({
       connect: this.#connectOptions,
       home: this,
       limits,
+      memo,
       wheel,
       timeouts,
       onError,
