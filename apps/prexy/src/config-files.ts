@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import type { ConfigFiles } from '@prexy/config/files'
 import { MAX_CONFIG_CHARACTERS } from '@prexy/config/yaml-source'
-import { fileErrorReason } from './read-text.ts'
+import { fileErrorReason } from './file-error.ts'
 
 /** Longest file that is read, in octets: what so many characters may take. */
 const MAX_FILE_BYTES = MAX_CONFIG_CHARACTERS * 4

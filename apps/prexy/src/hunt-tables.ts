@@ -9,17 +9,11 @@ import { csvLine } from '@prexy/hunt/row-text'
 import { chooseRules } from '@prexy/hunt/rule-files'
 import { runJob } from '@prexy/hunt/run-job'
 import { addUp, compareSums, KEY_SEPARATOR, type Sum } from '@prexy/hunt/sums'
-import type { Level } from '@prexy/sigma/rule'
+import type { Level } from '@prexy/sigma/levels'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { lacksNamed, openInput, readingNotes } from './hunt-input.ts'
-import {
-  type InputFlags,
-  readInputFlags,
-  readRuleFlags,
-  readTimeFlags,
-  type RuleFlags,
-  type TimeFlags,
-} from './hunt-options.ts'
+import type { InputFlags, RuleFlags, TimeFlags } from './hunt-flags.ts'
+import { readInputFlags, readRuleFlags, readTimeFlags } from './hunt-options.ts'
 import { writeStandardOutput } from './standard-output.ts'
 import { printable, stylesFor } from './terminal.ts'
 

@@ -12,22 +12,14 @@ import { Timeline } from '@prexy/hunt/timeline'
 import { type Cell, type Column, groupTags, type Profile, PROFILES } from '@prexy/hunt/timeline-row'
 import type { Expression } from '@prexy/sigma/expression'
 import { formatSigmaProblem } from '@prexy/sigma/problem'
-import { type Level, LEVELS, type RuleInfo } from '@prexy/sigma/rule'
+import { type Level, LEVELS } from '@prexy/sigma/levels'
+import type { RuleInfo } from '@prexy/sigma/rule'
 import { CommandError, EXIT_ERROR, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
 import { type EngineTask, readEngine } from './hunt-engine.ts'
 import { count, lacksNamed, openInput, readingNotes } from './hunt-input.ts'
-import {
-  type AskedRules,
-  type Input,
-  type InputFlags,
-  readInputFlags,
-  readNamed,
-  readRuleFlags,
-  readTimeFlags,
-  type RuleFlags,
-  type TimeFlags,
-} from './hunt-options.ts'
-import { fileErrorReason } from './read-text.ts'
+import type { InputFlags, RuleFlags, TimeFlags } from './hunt-flags.ts'
+import { type AskedRules, type Input, readInputFlags, readNamed, readRuleFlags, readTimeFlags } from './hunt-options.ts'
+import { fileErrorReason } from './file-error.ts'
 import { writeStandardOutput } from './standard-output.ts'
 import { printable, type Styles, stylesFor } from './terminal.ts'
 

@@ -4,7 +4,7 @@ import { lstatSync, mkdirSync, readFileSync, realpathSync, rmSync, writeFileSync
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { CommandError } from './exit-codes.ts'
-import { fileErrorReason } from './read-text.ts'
+import { fileErrorReason } from './file-error.ts'
 
 export interface PidFile {
   remove(): void

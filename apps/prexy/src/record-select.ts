@@ -6,7 +6,7 @@ import { findEvent, openRecordings, openSegment, readEvents, RecordingError } fr
 import type { SegmentSummary } from '@prexy/record/segment-reader'
 import { readSessions, type Session } from '@prexy/record/sessions'
 import { CommandError } from './exit-codes.ts'
-import { fileErrorReason } from './read-text.ts'
+import { fileErrorReason } from './file-error.ts'
 import type { SelectFlags } from './record-words.ts'
 
 export interface OpenedRecordings {

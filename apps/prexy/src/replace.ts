@@ -8,7 +8,7 @@ import { RewriteAborted, type RuleSet } from '@prexy/rewrite/rewriter'
 import { exitOnSignals } from './exit-on-signal.ts'
 import { CommandError, EXIT_NONE, EXIT_OK } from './exit-codes.ts'
 import { createProgress, NO_PROGRESS, type Progress } from './progress.ts'
-import { fileErrorReason } from './read-text.ts'
+import { fileErrorReason } from './file-error.ts'
 import { readStandardInput } from './standard-input.ts'
 import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
 

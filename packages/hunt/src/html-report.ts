@@ -2,7 +2,7 @@
  * A timeline as one page without anything from elsewhere. Everything that events and rules say is text: the page has no
  * script, and its policy allows none.
  */
-import type { Level } from '@prexy/sigma/rule'
+import type { Level } from '@prexy/sigma/levels'
 import { cellText } from './row-text.ts'
 import { frequencyLine, type HuntSummary } from './summary.ts'
 import type { Cell, Column } from './timeline-row.ts'

@@ -1,5 +1,6 @@
 /** Rows of a timeline written: as CSV, JSON lines, JSON, or for a terminal. */
-import type { Level, RuleInfo } from '@prexy/sigma/rule'
+import type { Level } from '@prexy/sigma/levels'
+import type { RuleInfo } from '@prexy/sigma/rule'
 import type { EventEntry } from './hunt-event.ts'
 import { type EventTime } from './event-time.ts'
 import { NO_TIME, type Row } from './job.ts'

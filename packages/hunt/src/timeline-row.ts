@@ -1,6 +1,7 @@
 /** A hit as a row of a timeline: which columns there are, and what stands in them. */
 import type { FieldScalar, FieldValue } from '@prexy/sigma/event'
-import type { Level, RuleInfo } from '@prexy/sigma/rule'
+import type { Level } from '@prexy/sigma/levels'
+import type { RuleInfo } from '@prexy/sigma/rule'
 import type { EventEntry, HuntEvent } from './hunt-event.ts'
 
 /** Columns that come of the event; the others follow from the rule, or from where the event stands. */

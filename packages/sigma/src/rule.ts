@@ -1,15 +1,9 @@
 /** Rule documents: detection rules, correlations and filters, with what the engine and its reports need of them. */
 import { type CorrelationSpec, readCorrelation } from './correlation-spec.ts'
 import type { LogSource } from './event.ts'
+import { type Level, LEVELS, type Status, STATUSES } from './levels.ts'
 import { SigmaFault, type SigmaProblem } from './problem.ts'
 import { entryOf, readSourceFile, type SourceEntry, type SourceMap } from './source-tree.ts'
-
-/** `emergency` is Hayabusa's. */
-export const LEVELS = ['informational', 'low', 'medium', 'high', 'critical', 'emergency'] as const
-export type Level = (typeof LEVELS)[number]
-
-export const STATUSES = ['stable', 'test', 'experimental', 'deprecated', 'unsupported'] as const
-export type Status = (typeof STATUSES)[number]
 
 /** What a document says about itself. */
 export interface RuleInfo {
