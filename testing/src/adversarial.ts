@@ -155,6 +155,8 @@ const STATES: readonly AdversarialCase[] = [
     [...'abcdefghij'].map((w, i) => regex(`${w}[a-j]{${5 + i}}!`)),
     mixed([...'abcdefghij']),
   ),
+  one('a letter so many bytes ago, up to a word edge', 'a[ab]{14}\\b', mixed(['a', 'b'])),
+  one('threads at every distance, up to a line end', '(?m)a.{40}$', mixed(['a', 'b'], 5)),
   set('threads at every distance', [regex('a.{60}z')], mixed(['a', 'b'], 5)),
   set(
     'once-rules in any order',
@@ -175,6 +177,12 @@ const NEAR: readonly AdversarialCase[] = [
   set('near misses of one literal', [text('www.example.org')], repeated('www.example.orwww.example.or')),
   set('near misses that differ early', [text('abcdefgh')], repeated('abcabdabe')),
   set('near misses of a literal in itself', [text('aaaaaaaaaaaaaaab')], repeated('a')),
+  set('near misses of a long literal in itself', [text(`${'a'.repeat(2_000)}b`)], repeated('a')),
+  set(
+    'near misses of long literals that begin alike',
+    words(40, 4, 'bcde', 15).map((w) => text(`${'a'.repeat(60)}${w}`)),
+    repeated('a'),
+  ),
   set(
     'near misses of a hundred literals',
     words(101, 8, 'abcd', 6).map((w) => text(w)),

@@ -9,9 +9,12 @@ import type { Program } from './program.ts'
 /** Hashes of first bytes are of so many bits at most, and at least. */
 const MAX_HASH_BITS = 16
 const MIN_HASH_BITS = 8
-/** Where longer literals, or more, begin alike, a near miss at every place would be compared for long: states are stepped through. */
-const MAX_LITERAL_BYTES = 64
+/**
+ * Where more literals begin alike, or longer ones, near misses at every place would be compared for long: the automaton
+ * decides there. Sixteen bytes are compared at a time.
+ */
 const MAX_SAME_HEAD = 8
+const MAX_SAME_HEAD_BYTES = 4_096
 
 export interface LiteralTable {
   readonly hashBits: number
@@ -35,7 +38,7 @@ export function buildLiterals(
   const rules = new Map<number, number[] | undefined>()
   for (let rule = 0; rule < ruleCount; rule++) {
     const text = literalOf(program, rule)
-    if (text !== undefined && text.length >= HEAD_BYTES && text.length <= Math.min(maxBytes, MAX_LITERAL_BYTES)) {
+    if (text !== undefined && text.length >= HEAD_BYTES && text.length <= maxBytes) {
       texts.set(rule, text)
       const head = text[0] | (text[1] << 8) | (text[2] << 16) | (text[3] << 24)
       const hash = hashOf(head, hashBits)
@@ -49,6 +52,9 @@ export function buildLiterals(
         return undefined
     }
   }
-  for (const [hash, own] of rules) if (own !== undefined && own.length > MAX_SAME_HEAD) rules.set(hash, undefined)
+  for (const [hash, own] of rules) {
+    const bytes = own?.reduce((sum, rule) => sum + (texts.get(rule)?.length ?? 0), 0) ?? 0
+    if (own !== undefined && (own.length > MAX_SAME_HEAD || bytes > MAX_SAME_HEAD_BYTES)) rules.set(hash, undefined)
+  }
   return texts.size === 0 ? undefined : { hashBits, rules, texts }
 }

@@ -72,11 +72,12 @@ const SIM_KINDS = { range: 0, arcs: 1, split: 2, match: 3 } as const
 /** The marks of a simulation are cleared before its steps are this many. */
 const MAX_SIMULATED_STEPS = 1 << 30
 /**
- * States that a rule set may build before it has read anything, and bytes for each further one; then threads are simulated.
- * A state costs some 50 microseconds.
+ * What a rule set may spend on states before it has read anything, and for every byte; then threads are simulated. In
+ * units of about a microsecond: a state costs some fifty, and one for each thread in it.
  */
-const STATES_AT_FIRST = 2_000
-const BYTES_PER_STATE = 1_024
+const STATE_WORK_AT_FIRST = 150_000
+const STATE_WORK_PER_BYTE = 1 / 16
+const STATE_WORK = 50
 /** A simulation looks so often whether the cache has the state that it has come to. */
 const SIMULATED_BYTES = 1_024
 const NO_ACCEL = -1
@@ -260,6 +261,8 @@ export class Tokenizer {
   windowCapacity = 0
   /** States built since the tokenizer was made; falls never, so tests can count rebuilds. */
   statesBuilt = 0
+  /** @internal What states have cost so far, see {@link STATE_WORK_AT_FIRST}. */
+  stateWork = 0
   /** @internal Bytes of all bodies. */
   bytesRead = 0
   /** How often the cache was full and started over. */
@@ -481,9 +484,10 @@ export class Tokenizer {
     const row = this.tableAllocate(this.rowStride) + ROW_HEADER_WORDS * 4
     this.fillRow(row, state)
     this.rows.set(state.key, row)
-    this.keyCharacters +=
-      state.key.length + state.groups.reduce((sum, group) => sum + GROUP_CHARACTERS + group.threads.length * 4, 0)
+    const threads = state.groups.reduce((sum, group) => sum + group.threads.length, 0)
+    this.keyCharacters += state.key.length + state.groups.length * GROUP_CHARACTERS + threads * 4
     this.statesBuilt++
+    this.stateWork += STATE_WORK + threads
     // Only a state without live threads may skip; the table of its siblings tells it apart.
     const starts = state.groups.length === 0 && state.head === 'normal' ? this.startTable(state) : 0
     // Inside what may be a marker no byte is skipped.
@@ -695,7 +699,6 @@ export class Tokenizer {
     if (kept[0] === 0) return keep === 3 ? SHAPE_PUSH : SHAPE_CUT
     return keep === 3 ? SHAPE_SLIDE_PUSH : SHAPE_SLIDE_CUT
   }
-
 }
 
 /**
@@ -1008,7 +1011,7 @@ export class TokenStream {
   private addsTooMany(): boolean {
     const { tokenizer } = this
     if (!tokenizer.isPlain) return false
-    const isSpent = tokenizer.statesBuilt >= STATES_AT_FIRST + tokenizer.bytesRead / BYTES_PER_STATE
+    const isSpent = tokenizer.stateWork >= STATE_WORK_AT_FIRST + tokenizer.bytesRead * STATE_WORK_PER_BYTE
     return isSpent || this.statesAdded >= tokenizer.cacheLimits.statesPerBody
   }
 

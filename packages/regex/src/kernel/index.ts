@@ -417,6 +417,10 @@ function takeLiteral(literals: usize, bias: i32, pos: i32, end: i32): i32 {
 function isText(text: usize, place: usize, length: i32): bool {
   const last = <usize>length - 4
   let at: usize = 0
+  while (at + 12 <= last) {
+    if (v128.any_true(v128.xor(v128.load(text + at), v128.load(place + at)))) return false
+    at += 16
+  }
   while (at < last && load<u32>(text + at) == load<u32>(place + at)) at += 4
   return at >= last && load<u32>(text + last) == load<u32>(place + last)
 }
