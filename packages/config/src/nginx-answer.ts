@@ -124,6 +124,20 @@ export function redirectingRewrite(
   return checked(redirectTo(directive, target, status, constants, notes), directive, notes)
 }
 
+/** The redirect of a `rewrite` whose target has nothing of the path in it; undefined for others. */
+export function redirectOf(
+  directive: NginxDirective,
+  replacement: string,
+  status: number,
+  constants: NginxConstants,
+  notes: NginxNotes,
+): NginxAnswer | undefined {
+  if (/\$\d|\$\{\d/.test(replacement)) return undefined
+  const dropsQuery = replacement.endsWith('?')
+  const target = dropsQuery ? replacement.slice(0, -1) : `${replacement}$is_args$args`
+  return checked(redirectTo(directive, target, status, constants, notes), directive, notes)
+}
+
 /** Who may come in: as `access` of a route. */
 export interface NginxAccess {
   readonly allow?: readonly string[]
@@ -138,9 +152,7 @@ export function accessOf(scope: NginxScope, notes: NginxNotes): NginxAccess | 'c
   const all = rules.findIndex(({ args }) => args[0] === 'all')
   const effective = all === -1 ? rules : rules.slice(0, all)
   const last = all === -1 ? 'allow' : rules[all].name
-  const odd = effective.find(
-    ({ args }) => !/^[\d.]+(\/\d+)?$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(\/\d+)?$/.test(args[0] ?? ''),
-  )
+  const odd = effective.find(({ args }) => !ADDRESS.test(args[0] ?? ''))
   if (odd !== undefined) {
     notes.add('missing', odd, `${odd.args[0]} is no address; the location is closed here`)
     return 'closed'
@@ -180,13 +192,34 @@ function accessRules(scope: NginxScope): readonly NginxDirective[] {
   return []
 }
 
+/** Directives that keep clients out, and that have no counterpart. What they say is `off` or a name. */
+const PROTECTIONS =
+  /^(auth_(?!basic_user_file$|delay$)\w+|access_by_\w+|rewrite_by_\w+|server_rewrite_by_\w+|js_access\w*|perl_access\w*|modsecurity|SecRulesEnabled|testcookie|ssl_verify_client)$/
+
 /** A protection in force that cannot be carried over. */
 export function lostProtection(scope: NginxScope): NginxDirective | undefined {
-  const auth = oneInForce(scope, 'auth_basic')
-  if (auth !== undefined && auth.args[0] !== 'off') return auth
-  for (const name of ['auth_request', 'auth_jwt']) {
-    const directive = oneInForce(scope, name)
-    if (directive !== undefined && directive.args[0] !== 'off') return directive
+  const seen = new Set<string>()
+  for (let level: NginxScope | undefined = scope; level !== undefined; level = level.parent) {
+    for (const directive of level.directives.toReversed()) {
+      const { name, args } = directive
+      if (!PROTECTIONS.test(name) || seen.has(name)) continue
+      seen.add(name)
+      const isOff =
+        /^(off|none)$/.test(args[0] ?? '') || (name === 'ssl_verify_client' && args[0]?.startsWith('optional') === true)
+      if (!isOff) return directive
+    }
   }
   return inForce(scope, 'satisfy').find(({ args }) => args[0] === 'any')
 }
+
+/**
+ * Addresses of proxies whose word `allow` and `deny` go by; `closed` where nginx goes by a field that prexy does not read.
+ */
+export function trustedProxiesOf(scope: NginxScope): readonly string[] | 'closed' {
+  const from = inForce(scope, 'set_real_ip_from').map(({ args }) => args[0] ?? '')
+  if (from.length === 0) return []
+  const field = oneInForce(scope, 'real_ip_header')?.args[0] ?? 'X-Real-IP'
+  return /^x-forwarded-for$/i.test(field) && from.every((one) => ADDRESS.test(one)) ? from : 'closed'
+}
+
+const ADDRESS = /^[\d.]+(\/\d+)?$|^[0-9A-Fa-f:.]*:[0-9A-Fa-f:.]*(\/\d+)?$/

@@ -13,7 +13,7 @@ export const CARRIED: ReadonlySet<string> = new Set(
   gzip gzip_types gzip_min_length gzip_comp_level gzip_proxied gzip_vary gzip_http_version gzip_disable gzip_buffers
   root alias index try_files fastcgi_pass uwsgi_pass scgi_pass grpc_pass memcached_pass autoindex stub_status
   content_by_lua_block content_by_lua content_by_lua_file empty_gif internal proxy_bind rewrite if error_page
-  auth_request auth_jwt`.split(/\s+/),
+  auth_request auth_jwt limit_except break set_real_ip_from real_ip_header real_ip_recursive`.split(/\s+/),
 )
 
 /** About the process that nginx is, its logs and its buffers; or what prexy does anyway. */
@@ -47,7 +47,6 @@ export const REASONS: Readonly<Record<string, string>> = {
   limit_conn: 'limits.maxConnectionsPerAddress is near it, for the whole server',
   limit_conn_zone: 'limits.maxConnectionsPerAddress is near it, for the whole server',
   limit_rate: 'prexy does not slow responses down',
-  limit_except: 'routes have method; write one for them: what it closes is open here',
   proxy_cache: 'prexy has no cache',
   proxy_cache_path: 'prexy has no cache',
   proxy_cache_valid: 'prexy has no cache',
@@ -61,9 +60,6 @@ export const REASONS: Readonly<Record<string, string>> = {
   proxy_pass_request_body: 'request bodies always go up',
   proxy_ignore_headers: 'prexy acts on no X-Accel field and has no cache',
   expires: 'set Cache-Control and Expires with header rules',
-  real_ip_header: 'trustedProxies says whose X-Forwarded-For is believed',
-  set_real_ip_from: 'trustedProxies says whose X-Forwarded-For is believed',
-  real_ip_recursive: 'trustedProxies says whose X-Forwarded-For is believed',
   stream: 'prexy is for HTTP',
   mail: 'prexy is for HTTP',
   resolver: 'names are looked up as the system does it',

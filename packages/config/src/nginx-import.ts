@@ -2,11 +2,20 @@
  * A configuration of nginx as one of ours: servers as sites, locations as routes, filters as rules. What cannot be
  * carried over is told, with its place and the reason; where that would open what was closed, the route answers 403.
  */
-import { type NginxAnswer, accessOf, answerOf, lostProtection, redirectingRewrite } from './nginx-answer.ts'
+import { type NginxAnswer, accessOf, lostProtection, trustedProxiesOf } from './nginx-answer.ts'
+import {
+  ALWAYS,
+  both,
+  type ConditionFields,
+  fieldsOfCondition,
+  type ImportedPattern,
+  type RouteCondition,
+} from './nginx-conditions.ts'
 import { CARRIED, NEEDLESS, REASONS } from './nginx-directives.ts'
-import { type NginxLocation, orderedLocations } from './nginx-locations.ts'
+import { guardsOf, isClosing } from './nginx-guards.ts'
+import { type LocationEntry, locationEntries, MAX_NGINX_ROUTES, type NginxLocation } from './nginx-locations.ts'
 import { type RuleRefusal, rewritingOf, sizeOf } from './nginx-rules.ts'
-import { type NginxNote, NginxNotes, type NginxScope, oneInForce, ownDirective } from './nginx-scope.ts'
+import { inForce, type NginxNote, NginxNotes, type NginxScope, oneInForce, ownDirective } from './nginx-scope.ts'
 import type { NginxTree } from './nginx-include.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 import {
@@ -18,7 +27,7 @@ import {
   targetOf,
   upstreamsOf,
 } from './nginx-upstream.ts'
-import { constantsOf, constantText, type NginxConstants, nginxParts } from './nginx-variables.ts'
+import { constantsOf, constantText, escapeTemplate, type NginxConstants, nginxParts } from './nginx-variables.ts'
 import { type NginxServer, orderedServers } from './nginx-servers.ts'
 import {
   type ImportedMount,
@@ -37,7 +46,10 @@ import type { RewriteOptions, Timeouts } from './config-schema.ts'
 /** A route as a file of ours has it, and the place in the files of nginx that it comes from. */
 export interface ImportedRoute {
   readonly from: string
-  readonly path?: readonly string[]
+  readonly condition: ConditionFields & {
+    readonly hostRegex?: ImportedPattern
+    readonly listener?: string | readonly string[]
+  }
   readonly upstream?: ImportedUpstream
   readonly mount?: ImportedMount
   readonly redirect?: Extract<NginxAnswer, { redirect: unknown }>['redirect']
@@ -60,6 +72,8 @@ export interface ImportedServing {
 export interface ImportedSite {
   readonly from: string
   readonly hosts: readonly string[]
+  /** Names of addresses; undefined: all. */
+  readonly listeners: readonly string[] | undefined
   readonly routes: readonly ImportedRoute[]
 }
 
@@ -68,9 +82,10 @@ export interface NginxImport {
   readonly upstreams: Readonly<Record<string, RawUpstream>>
   readonly forwarded: 'x-forwarded' | 'none'
   readonly sites: readonly ImportedSite[]
-  /** Of the server that takes every other host. */
+  /** Of the servers that take every other host. */
   readonly routes: readonly ImportedRoute[]
   readonly timeouts: Timeouts
+  readonly trustedProxies: readonly string[]
   /** Undefined: no limit. */
   readonly maxBodyBytes: number | undefined
   readonly notes: readonly NginxNote[]
@@ -97,7 +112,7 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
   // A file of sites-available has servers at its top.
   const httpBlock = ownDirective(main, 'http')
   const http: NginxScope = httpBlock === undefined ? main : { directives: httpBlock.block ?? [], parent: main }
-  const found = orderedServers(http, options.site, notes)
+  const found = orderedServers(http, options, notes)
   if ('message' in found) return found
   judge(
     main.directives.filter(({ name }) => name !== 'http' && name !== 'server'),
@@ -109,13 +124,29 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
   )
   const named: NamedUpstreams = new Map()
   const context: Context = { http, upstreams: upstreamsOf(http, notes), named, notes, ...options }
-  const seen: Seen = { scopes: [], fields: [] }
-  const sites = found.sites.map(({ server, hosts }) => ({
+  const seen: Seen = { scopes: [], fields: [], trusted: new Set() }
+  const made = new Map<NginxServer, readonly ImportedRoute[]>()
+  const routesFor = (server: NginxServer): readonly ImportedRoute[] => {
+    const routes = made.get(server) ?? routesOf(server, context, seen)
+    made.set(server, routes)
+    return routes
+  }
+  const sites = found.sites.map(({ server, hosts, listeners }) => ({
     from: placeOf(server.directive),
     hosts,
-    routes: routesOf(server, context, seen),
+    listeners,
+    routes: routesFor(server),
   }))
-  const routes = found.fallback === undefined ? [] : routesOf(found.fallback, context, seen)
+  const routes = found.rest.flatMap(({ server, hostRegex, isClosed, listeners }) =>
+    (isClosed ? [closedRoute(placeOf(server.directive))] : routesFor(server)).map((route) => ({
+      ...route,
+      condition: {
+        ...(hostRegex === undefined ? {} : { hostRegex }),
+        ...(listeners === undefined ? {} : { listener: listeners.length === 1 ? listeners[0] : listeners }),
+        ...route.condition,
+      },
+    })),
+  )
   return {
     listen: found.listen,
     upstreams: Object.fromEntries(named),
@@ -123,6 +154,7 @@ export function importNginx(tree: NginxTree, options: NginxImportOptions): Nginx
     sites,
     routes,
     timeouts: timeoutsOf(seen.scopes, notes),
+    trustedProxies: [...seen.trusted],
     maxBodyBytes: maxBodyBytesOf(seen.scopes, notes),
     notes: notes.all,
   }
@@ -141,6 +173,8 @@ interface Context {
 interface Seen {
   readonly scopes: NginxScope[]
   readonly fields: NginxFields[]
+  /** Whose X-Forwarded-For is believed. */
+  readonly trusted: Set<string>
 }
 
 function placeOf({ file, line, name, args }: NginxDirective): string {
@@ -167,95 +201,205 @@ function isUpgradeMap({ name, args }: NginxDirective): boolean {
 }
 
 function routesOf(server: NginxServer, context: Context, seen: Seen): readonly ImportedRoute[] {
-  const { scope, constants } = server
-  judge(scope.directives, context.notes)
-  const whole = answerAt(scope, constants, context)
-  if (whole !== undefined) {
-    seen.scopes.push(scope)
-    return [{ from: placeOf(server.directive), ...whole, serving: {} }]
+  const { scope, constants, directive } = server
+  const { notes, refusalOf } = context
+  judge(scope.directives, notes)
+  const entries = locationEntries(scope, refusalOf, notes)
+  if (entries === undefined) {
+    notes.add('missing', directive, `its locations are more than ${MAX_NGINX_ROUTES} routes; all is answered 403`)
+    return [closedRoute(placeOf(directive))]
   }
-  const locations = orderedLocations(scope, context.notes)
-  const routes = locations.map((location) => routeOf(location, server, context, seen))
-  if (locations.some(({ kind, text }) => (kind === 'prefix' || kind === 'stop') && text === '/')) return routes
-  return [
-    ...routes,
-    { from: `${placeOf(server.directive)}: no location for it`, respond: { status: 404 }, serving: {} },
-  ]
+  return guarded({ scope, constants, notes, refusalOf }, ALWAYS, undefined, (base) =>
+    entries.flatMap((entry) => {
+      const when = both(entry.when, base)
+      if (when === undefined) return []
+      return when === 'vague' ? [] : routesOfEntry({ ...entry, when }, server, context, seen)
+    }),
+  )
 }
 
-/** What the level answers without an upstream. */
-function answerAt(scope: NginxScope, constants: NginxConstants, { notes }: Context): NginxAnswer | undefined {
-  for (const directive of scope.directives) {
-    if (directive.name === 'return') {
-      return answerOf(directive, scope, constants, notes) ?? { respond: { status: 404 } }
-    }
-    if (directive.name === 'if') {
-      const closes = directive.block?.some(({ name, args }) => name === 'return' && /^4\d\d$/.test(args[0] ?? ''))
-      const then = closes === true ? '; what it closes is open here' : ''
-      notes.add('missing', directive, `routes have method, header and path for conditions${then}`)
-    }
-    if (directive.name !== 'rewrite') continue
-    const answer = redirectingRewrite(directive, constants, notes)
-    if (answer !== undefined) return answer
-    notes.add('missing', directive, 'the path goes up as it came')
-  }
-  return undefined
+function closedRoute(from: string): ImportedRoute {
+  return { from, condition: {}, respond: { status: 403 }, serving: {} }
 }
 
-function routeOf(location: NginxLocation, server: NginxServer, context: Context, seen: Seen): ImportedRoute {
-  const { scope, directive, kind, text, globs } = location
-  const { notes } = context
+/** What a level answers by itself, and what else it does between that. */
+function guarded(
+  context: Pick<Context, 'notes' | 'refusalOf'> & { readonly scope: NginxScope; readonly constants: NginxConstants },
+  when: RouteCondition,
+  strips: NginxDirective | undefined,
+  otherwise: (when: RouteCondition) => readonly ImportedRoute[],
+): readonly ImportedRoute[] {
+  const routes: ImportedRoute[] = []
+  const last: ImportedRoute[] = []
+  let left = when
+  for (const guard of guardsOf(context, strips)) {
+    const from = placeOf(guard.directive)
+    const route = (condition: RouteCondition): ImportedRoute => ({
+      from,
+      condition: fieldsOfCondition(condition),
+      ...guard.answer,
+      serving: {},
+    })
+    const met = both(left, guard.when)
+    if (met === 'vague') {
+      // Both are about one header field: closed for all that the rest of it holds for.
+      if (isClosing(guard.answer)) return [...routes, route(left), ...last]
+    } else if (guard.kind === 'unless') {
+      last.unshift(route(left))
+      if (met === undefined) return [...routes, ...last]
+      left = met
+    } else if (met !== undefined) {
+      routes.push(route(met))
+      if (guard.when === ALWAYS) return [...routes, ...last]
+    }
+  }
+  return [...routes, ...otherwise(left), ...last]
+}
+
+function routesOfEntry(
+  entry: LocationEntry,
+  server: NginxServer,
+  context: Context,
+  seen: Seen,
+): readonly ImportedRoute[] {
+  const { when } = entry
+  const condition = fieldsOfCondition(when)
+  if (entry.kind === 'none') {
+    const from = `${placeOf(server.directive)}: no location for it`
+    return [{ from, condition, respond: { status: 404 }, serving: {} }]
+  }
+  const { location } = entry
+  const from = placeOf(location.directive)
+  if (entry.kind === 'slash') {
+    if (inForce(location.scope, 'internal').length > 0) {
+      return [{ from, condition, respond: { status: 404 }, serving: {} }]
+    }
+    const to = `\${scheme}://\${host}${escapeTemplate(encodeURI(location.text))}`
+    return [{ from: `${from}: the slash at the end`, condition, redirect: { to, status: 301 }, serving: {} }]
+  }
+  if (entry.kind === 'location') return routesOfLocation(location, when, server, context, seen)
+  // What it leads to is looked at, not told.
+  const aside = { ...context, notes: new NginxNotes(), named: new Map(context.named) }
+  const made = subtree(location).flatMap((one) =>
+    routesOfLocation(one, ALWAYS, server, aside, { scopes: [], fields: [], trusted: new Set() }),
+  )
+  const isOpen = made.every((route) => route.access === undefined && (route.respond?.status ?? 200) < 400)
+  const reason = 'its pattern has something that cannot be matched in linear time'
+  if (isOpen) {
+    context.notes.add('missing', location.directive, `${reason}; its requests go where the next location takes them`)
+    return []
+  }
+  context.notes.add('missing', location.directive, `${reason}; it is closed, and with it ${describe(condition)}`)
+  return [{ ...closedRoute(from), condition }]
+}
+
+function subtree(location: NginxLocation): readonly NginxLocation[] {
+  return [location, ...location.inner.flatMap(subtree)]
+}
+
+function describe({ path, pathRegex }: ConditionFields): string {
+  const texts = [...(path === undefined ? [] : [path]), ...[pathRegex ?? []].flat()]
+  const said = texts.map((one) => (typeof one === 'string' ? one : one.regex))
+  return said.length === 0 ? 'everything that comes behind it' : `all of ${said.join(' with ')}`
+}
+
+function routesOfLocation(
+  location: NginxLocation,
+  when: RouteCondition,
+  server: NginxServer,
+  context: Context,
+  seen: Seen,
+): readonly ImportedRoute[] {
+  const { scope, directive } = location
+  const { notes, refusalOf } = context
   judge(scope.directives, notes)
   const constants = constantsOf(scope, server.constants)
-  const from = placeOf(directive)
-  const path = kind !== 'exact' && kind !== 'pattern' && text === '/' ? {} : { path: globs }
-  const answer = (given: NginxAnswer): ImportedRoute => ({ from, ...path, ...given, serving: {} })
-  const own = answerAt(scope, constants, context)
-  if (own !== undefined) return answer(own)
-  const internal = ownDirective(scope, 'internal')
-  if (internal !== undefined) return answer({ respond: { status: 404 } })
-  const lost = lostProtection(scope)
+  const strips = strippedPath(location)
+  return guarded({ scope, constants, notes, refusalOf }, when, strips?.directive, (left) => {
+    const make = (level: NginxScope, condition: RouteCondition): ImportedRoute => ({
+      from: placeOf(directive),
+      condition: fieldsOfCondition(condition),
+      ...forwarding(location, level, strips?.uri, constants, context, seen),
+    })
+    const limit = ownDirective(scope, 'limit_except')
+    if (limit?.block === undefined) return [make(scope, left)]
+    judge(limit.block, notes)
+    const methods = limit.args.map((method) => method.toUpperCase())
+    const met = both(left, { patterns: [], methods })
+    const others = make({ directives: limit.block, parent: scope }, left)
+    return met === undefined || met === 'vague' ? [others] : [make(scope, met), others]
+  })
+}
+
+/** `location /api/ { rewrite ^/api/(.*)$ /$1 break; }`: a path of its own for the upstream. */
+function strippedPath({ scope, kind, text }: NginxLocation): { directive: NginxDirective; uri: string } | undefined {
+  const [directive, ...more] = scope.directives.filter(({ name }) => name === 'rewrite')
+  if (directive === undefined || more.length > 0 || kind === 'pattern' || !text.endsWith('/')) return undefined
+  const [pattern = '', replacement = '', flag] = directive.args
+  const uri = /^(\/(?:[\w.~-]+\/)*)\$1$/.exec(replacement)?.[1]
+  const isWhole = [`^${text}(.*)`, `^${text}(.*)$`].includes(pattern.replaceAll('\\', ''))
+  return isWhole && flag === 'break' && uri !== undefined ? { directive, uri } : undefined
+}
+
+/** What is done with a request that may come in. `level`: the location, or a `limit_except` in it. */
+function forwarding(
+  { scope, directive, kind, text }: NginxLocation,
+  level: NginxScope,
+  strippedUri: string | undefined,
+  constants: NginxConstants,
+  context: Context,
+  seen: Seen,
+): Omit<ImportedRoute, 'from' | 'condition'> {
+  const { notes } = context
+  const answer = (status: number): Omit<ImportedRoute, 'from' | 'condition'> => ({ respond: { status }, serving: {} })
+  // It holds for locations inside, too.
+  if (inForce(scope, 'internal').length > 0) return answer(404)
+  const lost = lostProtection(level)
   if (lost !== undefined) {
     notes.add('missing', lost, 'who may come in is not carried over, so the location is closed: answered 403')
-    return answer({ respond: { status: 403 } })
+    return answer(403)
   }
-  const access = accessOf(scope, notes)
-  if (access === 'closed') return answer({ respond: { status: 403 } })
-  if (access !== undefined && !schemaHas({ access })) {
-    notes.add('missing', directive, 'who may come in is not carried over, so the location is closed: answered 403')
-    return answer({ respond: { status: 403 } })
+  const access = accessOf(level, notes)
+  if (access === 'closed') return answer(403)
+  const trusted = access === undefined ? [] : trustedProxiesOf(level)
+  if (trusted === 'closed') {
+    for (const one of inForce(level, 'set_real_ip_from')) {
+      notes.add('missing', one, 'allow and deny go by a field that prexy does not read, so they are closed')
+    }
+    return answer(403)
   }
-  const pass = ownDirective(scope, 'proxy_pass')
+  const pass = ownDirective(level, 'proxy_pass') ?? ownDirective(scope, 'proxy_pass')
   if (pass === undefined) {
     notes.add('missing', directive, `${handlerOf(scope)}; answered 404 until the route has an upstream`)
-    return answer({ respond: { status: 404 } })
+    return answer(404)
   }
   const given = constantText(nginxParts(pass.args[0] ?? '', 'nginx'), constants)
-  const target = given === undefined ? undefined : targetOf(given)
-  if (target === undefined) {
+  const found = given === undefined ? undefined : targetOf(given)
+  if (found === undefined) {
     notes.add(
       'missing',
       pass,
       `${pass.args[0]} is no address that a route can have; answered 502 until it has an upstream`,
     )
-    return answer({ respond: { status: 502 } })
+    return answer(502)
   }
-  const upstream = upstreamOf(target, context.upstreams, context.named, scope, pass, notes)
-  if (upstream === undefined) return answer({ respond: { status: 502 } })
-  const mount = mountOf(target, kind === 'pattern' ? undefined : text, kind, pass, notes)
-  if (mount === 'refused') return answer({ respond: { status: 502 } })
-  seen.scopes.push(scope)
+  const target = strippedUri === undefined ? found : { ...found, uri: strippedUri }
+  const upstream = upstreamOf(target, context.upstreams, context.named, level, pass, notes)
+  if (upstream === undefined) return answer(502)
+  const locationPath = kind === 'pattern' ? undefined : text
+  const mount = mountOf(target, locationPath, kind, pass, notes)
+  if (mount === 'refused') return answer(502)
+  for (const one of trusted) seen.trusted.add(one)
+  seen.scopes.push(level)
   const { serving, fields } = servingOf(
-    scope,
+    level,
     { ...target, isMounted: mount !== undefined },
-    kind === 'pattern' ? undefined : text,
+    locationPath,
     constants,
     context,
   )
   seen.fields.push(fields)
   return {
-    from,
-    ...path,
     upstream,
     ...(mount === undefined ? {} : { mount }),
     ...(access === undefined ? {} : { access }),

@@ -1,8 +1,11 @@
 /**
- * `location` blocks in the order in which routes must stand, the first that fits taking the request: nginx takes the
- * longest prefix, unless a pattern matches, which `^~` forbids.
+ * `location` blocks as a list of routes, the first that fits taking the request. nginx takes the longest prefix, goes on
+ * inside it, then tries the patterns of that level and of those around it, unless `^~` forbids those of its level; an
+ * exact path, and a slash that is missing at the end, end the search at once (`ngx_http_core_find_location`).
  */
-import { type NginxNotes, type NginxScope } from './nginx-scope.ts'
+import { ALWAYS, both, readPattern, type ReadPattern, type RouteCondition } from './nginx-conditions.ts'
+import type { RuleRefusal } from './nginx-rules.ts'
+import type { NginxNotes, NginxScope } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
 
 export interface NginxLocation {
@@ -12,92 +15,129 @@ export interface NginxLocation {
   readonly kind: 'exact' | 'stop' | 'prefix' | 'pattern'
   /** The path, or the pattern. */
   readonly text: string
-  /** Path globs of ours. */
-  readonly globs: readonly string[]
+  /** Of a pattern. */
+  readonly pattern: ReadPattern | undefined
+  readonly inner: readonly NginxLocation[]
 }
 
-/** Path globs that stand for one location with a pattern, at most. */
-const MAX_GLOBS = 64
+/** A place in the list. */
+export type LocationEntry =
+  | { readonly kind: 'location'; readonly location: NginxLocation; readonly when: RouteCondition }
+  /** Its pattern cannot be read; `when` holds for whatever it matches, and for more. */
+  | { readonly kind: 'unread'; readonly location: NginxLocation; readonly when: RouteCondition }
+  /** The path without the slash at its end, which nginx adds with a redirect. */
+  | { readonly kind: 'slash'; readonly location: NginxLocation; readonly when: RouteCondition }
+  /** No location takes it. */
+  | { readonly kind: 'none'; readonly when: RouteCondition }
 
-/** All locations of a server, those inside others included, as a list of routes. */
-export function orderedLocations(server: NginxScope, notes: NginxNotes): readonly NginxLocation[] {
-  const all = locationsIn(server, undefined, notes)
-  const patterns = all.filter(({ kind }) => kind === 'pattern')
-  const byLength = (kind: NginxLocation['kind']): readonly NginxLocation[] =>
-    all.filter((location) => location.kind === kind).toSorted((a, b) => b.text.length - a.text.length)
-  const prefixes = byLength('prefix')
-  const stops = byLength('stop').flatMap((stop) => {
-    // Longer prefixes below one that forbids patterns do not forbid them.
-    const below = prefixes.filter(({ text }) => text.startsWith(stop.text))
-    return [...below.flatMap((prefix) => [...patternsBelow(patterns, prefix), prefix]), stop]
-  })
-  const ordered = [...all.filter(({ kind }) => kind === 'exact'), ...stops, ...patterns, ...prefixes]
-  return [...new Set(ordered)].filter(({ globs }) => globs.length > 0)
-}
+/** Routes that the locations of one server may become: patterns are repeated below prefixes. */
+export const MAX_NGINX_ROUTES = 5_000
 
-function patternsBelow(
-  patterns: readonly NginxLocation[],
-  { text, globs: own }: NginxLocation,
-): readonly NginxLocation[] {
-  if (own.length === 0) return []
-  return patterns.flatMap((pattern) => {
-    const globs = pattern.globs.flatMap((glob) => globBelow(glob, text))
-    return globs.length === 0 ? [] : [{ ...pattern, globs }]
-  })
-}
-
-/** What of a glob is below a path. */
-function globBelow(glob: string, path: string): readonly string[] {
-  if (glob.startsWith('**')) return [path + glob]
-  return glob.startsWith(path) ? [glob] : []
-}
-
-function locationsIn(scope: NginxScope, outer: NginxLocation | undefined, notes: NginxNotes): readonly NginxLocation[] {
-  return scope.directives.flatMap((directive): readonly NginxLocation[] => {
-    if (directive.name !== 'location' || directive.block === undefined) return []
-    const location = locationOf(directive, scope, outer, notes)
-    if (location === undefined) return []
-    const inside = locationsIn(location.scope, location, notes)
-    // Patterns inside are tried before those outside.
-    return [...inside, location]
-  })
-}
-
-function locationOf(
-  directive: NginxDirective,
-  parent: NginxScope,
-  outer: NginxLocation | undefined,
+/** Of a server, or undefined if that would be too many. */
+export function locationEntries(
+  server: NginxScope,
+  refusalOf: RuleRefusal,
   notes: NginxNotes,
-): NginxLocation | undefined {
-  const scope: NginxScope = { directives: directive.block ?? [], parent }
-  const [modifier, text] = modifierOf(directive.args)
-  if (text.startsWith('@')) {
-    notes.add('missing', directive, 'locations with a name are reached by error_page and try_files only')
-    return undefined
+): readonly LocationEntry[] | undefined {
+  const search = new LocationSearch()
+  const entries = search.level(locationsIn(server, refusalOf, notes), ALWAYS, [], undefined)
+  return search.isExhausted ? undefined : entries
+}
+
+class LocationSearch {
+  isExhausted = false
+  #left = MAX_NGINX_ROUTES
+
+  /** `after`: the patterns of levels around this one. `own`: what takes the request if nothing inside does. */
+  level(
+    inner: readonly NginxLocation[],
+    when: RouteCondition,
+    after: readonly NginxLocation[],
+    own: NginxLocation | undefined,
+  ): readonly LocationEntry[] {
+    const patterns = [...inner.filter(({ kind }) => kind === 'pattern'), ...after]
+    const exact = inner.filter(({ kind }) => kind === 'exact')
+    const prefixes = inner
+      .filter(({ kind }) => kind === 'prefix' || kind === 'stop')
+      .toSorted((a, b) => b.text.length - a.text.length)
+    const special = prefixes.filter((one) => one.kind === 'stop' || one.inner.length > 0)
+    const isEarly = ({ text }: NginxLocation): boolean => special.some((one) => text.startsWith(one.text))
+    const slashes = [...exact, ...prefixes].filter(
+      (one) => addsSlash(one) && ![...exact, ...prefixes].some((other) => `${other.text}/` === one.text),
+    )
+    const entries = [
+      ...exact.flatMap((location) => this.#entry('location', location, when, { kind: 'exact', text: location.text })),
+      ...slashes.flatMap((location) =>
+        this.#entry('slash', location, when, { kind: 'exact', text: location.text.slice(0, -1) }),
+      ),
+      ...prefixes.filter(isEarly).flatMap((location) => {
+        const below = both(when, { path: { kind: 'prefix', text: location.text }, patterns: [] })
+        if (below === undefined || below === 'vague') return []
+        return this.level(location.inner, below, location.kind === 'stop' ? after : patterns, location)
+      }),
+      ...patterns.flatMap((location) => this.#pattern(location, when)),
+      ...prefixes
+        .filter((one) => !isEarly(one))
+        .flatMap((location) => this.#entry('location', location, when, { kind: 'prefix', text: location.text })),
+    ]
+    const takesAll = ({ text }: NginxLocation): boolean => text === '/' || text === '' || text === when.path?.text
+    if (prefixes.some(takesAll)) return entries
+    const last: LocationEntry = own === undefined ? { kind: 'none', when } : { kind: 'location', location: own, when }
+    return this.#count([...entries, last], 1)
   }
-  if (modifier !== '~' && modifier !== '~*') {
-    const kind = modifier === '=' ? 'exact' : modifier === '^~' ? 'stop' : 'prefix'
-    if (/[*?]/.test(text) || !text.startsWith('/')) {
-      notes.add('missing', directive, `no path of a route stands for ${JSON.stringify(text)}`)
-      return { scope, directive, kind, text, globs: [] }
+
+  #pattern(location: NginxLocation, when: RouteCondition): readonly LocationEntry[] {
+    const { pattern } = location
+    if (pattern?.exact === undefined) {
+      const wider = pattern?.wider
+      const met = both(when, { patterns: wider === undefined ? [] : [wider] })
+      return met === undefined || met === 'vague' ? [] : this.#count([{ kind: 'unread', location, when: met }], 1)
     }
-    return { scope, directive, kind, text, globs: [kind === 'exact' ? text : `${text}**`] }
+    const met = both(when, { patterns: [pattern.exact] })
+    return met === undefined || met === 'vague' ? [] : this.level(location.inner, met, [], location)
   }
-  const found = globsOf(text) ?? closedGlobs(directive, text, notes)
-  if (found === undefined) {
-    const reason = 'no path of a route says what this pattern says; * stands for any characters, ** across segments'
-    const then = isClosing(directive)
-      ? 'what it closes is open here'
-      : 'its requests go where the next location takes them'
-    notes.add('missing', directive, `${reason}; ${then}`)
-    return undefined
+
+  #entry(
+    kind: 'location' | 'slash',
+    location: NginxLocation,
+    when: RouteCondition,
+    path: NonNullable<RouteCondition['path']>,
+  ): readonly LocationEntry[] {
+    const met = both(when, { path, patterns: [] })
+    return met === undefined || met === 'vague' ? [] : this.#count([{ kind, location, when: met }], 1)
   }
-  const own =
-    outer === undefined ? found : found.flatMap((glob) => (outer.globs.length === 0 ? [] : globBelow(glob, outer.text)))
-  if (modifier === '~' || !/[a-z]/i.test(text)) return { scope, directive, kind: 'pattern', text, globs: own }
-  notes.add('differs', directive, 'paths are taken in small or capital letters, not in a mixture of them')
-  const globs = [...new Set(own.flatMap((glob) => [glob.toLowerCase(), glob.toUpperCase()]))]
-  return { scope, directive, kind: 'pattern', text, globs }
+
+  #count(entries: readonly LocationEntry[], more: number): readonly LocationEntry[] {
+    this.#left -= more
+    if (this.#left < 0) this.isExhausted = true
+    return this.isExhausted ? [] : entries
+  }
+}
+
+function addsSlash({ text, scope }: NginxLocation): boolean {
+  if (text.length < 2 || !text.endsWith('/')) return false
+  return scope.directives.some(({ name }) => /^(proxy|fastcgi|uwsgi|scgi|memcached|grpc)_pass$/.test(name))
+}
+
+function locationsIn(parent: NginxScope, refusalOf: RuleRefusal, notes: NginxNotes): readonly NginxLocation[] {
+  return parent.directives.flatMap((directive): readonly NginxLocation[] => {
+    if (directive.name !== 'location' || directive.block === undefined) return []
+    const scope: NginxScope = { directives: directive.block, parent }
+    const [modifier, text] = modifierOf(directive.args)
+    if (text.startsWith('@')) {
+      notes.add('missing', directive, 'locations with a name are reached by error_page and try_files only')
+      return []
+    }
+    const inner = locationsIn(scope, refusalOf, notes)
+    if (modifier === '~' || modifier === '~*') {
+      const pattern = readPattern(text, modifier === '~*', refusalOf)
+      return [{ scope, directive, kind: 'pattern', text, pattern, inner }]
+    }
+    // Paths begin with a slash.
+    if (text !== '' && !text.startsWith('/')) return []
+    const kind = modifier === '=' ? 'exact' : modifier === '^~' ? 'stop' : 'prefix'
+    return [{ scope, directive, kind, text, pattern: undefined, inner }]
+  })
 }
 
 function modifierOf(args: readonly string[]): readonly [modifier: string, text: string] {
@@ -106,112 +146,4 @@ function modifierOf(args: readonly string[]): readonly [modifier: string, text: 
   // nginx takes `location =/x`, too.
   const [modifier] = /^(?:\^~|~\*|~|=)/.exec(first) ?? ['']
   return [modifier, first.slice(modifier.length)]
-}
-
-/** Whether a location is there to keep clients out. */
-function isClosing({ block = [] }: NginxDirective): boolean {
-  return block.some(
-    ({ name, args }) =>
-      (name === 'return' && /^4\d\d$/.test(args[0] ?? '')) ||
-      (name === 'deny' && args[0] === 'all') ||
-      (/^auth_(basic|request|jwt)$/.test(name) && args[0] !== 'off') ||
-      name === 'internal',
-  )
-}
-
-/** More than a pattern matches, for a location that is closed: everything that has the text that it begins with. */
-function closedGlobs(directive: NginxDirective, pattern: string, notes: NginxNotes): readonly string[] | undefined {
-  if (!isClosing(directive)) return undefined
-  const literal = /^\^?((?:[A-Za-z0-9/_~%!&',:;=@-]|\\[^A-Za-z0-9])*)([*?+{])?/.exec(pattern)
-  const text = (literal?.[1] ?? '').replace(/\\(.)/g, '$1').slice(0, literal?.[2] === undefined ? undefined : -1)
-  // Alternatives without parentheses begin with other texts, too.
-  if (text.length < 2 || /[*?]/.test(text) || /^[^()]*\|/.test(pattern)) return undefined
-  const glob = pattern.startsWith('^') ? `${text}**` : `**${text}**`
-  if (!/^[/*]/.test(glob)) return undefined
-  notes.add('differs', directive, `the pattern is taken for ${glob}, which may close more`)
-  return [glob]
-}
-
-/**
- * Globs that stand for what a pattern matches, where there are some: literals, `.*`, `[^/]*`, `[^/]+`, alternatives in
- * parentheses, an optional character, `^` and `$`.
- */
-export function globsOf(pattern: string): readonly string[] | undefined {
-  // The end, or a slash and more: two patterns.
-  const ends = /^(.*)\((?:\?:)?(?:\$\|\/|\/\|\$)\)$/.exec(pattern)
-  if (ends !== null) {
-    const [whole, below] = [globsOf(`${ends[1]}$`), globsOf(`${ends[1]}/`)]
-    return whole === undefined || below === undefined ? undefined : [...whole, ...below]
-  }
-  const isOpenLeft = !pattern.startsWith('^')
-  const isOpenRight = !/(?:^|[^\\])(?:\\\\)*\$$/.test(pattern)
-  const body = pattern.slice(isOpenLeft ? 0 : 1, isOpenRight ? undefined : -1)
-  const reader = { text: body, at: 0 }
-  const alternatives = readAlternatives(reader)
-  if (alternatives === undefined || reader.at < body.length) return undefined
-  const globs = alternatives.map((glob) =>
-    `${isOpenLeft ? '**' : ''}${glob}${isOpenRight ? '**' : ''}`.replace(/\*{3,}/g, '**'),
-  )
-  // `a|b` without parentheses is not bound to both ends.
-  if (alternatives.length > 1 && /^[^(]*\|/.test(body) && !(isOpenLeft && isOpenRight)) return undefined
-  return globs.every((glob) => /^[/*]/.test(glob)) ? globs : undefined
-}
-
-interface Reader {
-  readonly text: string
-  at: number
-}
-
-function readAlternatives(reader: Reader): readonly string[] | undefined {
-  const all: string[] = []
-  for (;;) {
-    const sequence = readSequence(reader)
-    if (sequence === undefined) return undefined
-    all.push(...sequence)
-    if (all.length > MAX_GLOBS) return undefined
-    if (reader.text[reader.at] !== '|') return all
-    reader.at++
-  }
-}
-
-function readSequence(reader: Reader): readonly string[] | undefined {
-  let globs: readonly string[] = ['']
-  while (reader.at < reader.text.length && reader.text[reader.at] !== '|' && reader.text[reader.at] !== ')') {
-    const piece = readPiece(reader)
-    if (piece === undefined) return undefined
-    globs = globs.flatMap((glob) => piece.map((next) => glob + next))
-    if (globs.length > MAX_GLOBS) return undefined
-  }
-  return globs
-}
-
-/** What one element and the repeat behind it may be. */
-function readPiece(reader: Reader): readonly string[] | undefined {
-  const rest = reader.text.slice(reader.at)
-  const [star] = /^(?:\.\*|\[\^\/\]\*|\[\^\/\]\+|\(\.\*\)|\(\[\^\/\]\+\))\??/.exec(rest) ?? ['']
-  if (star !== '') {
-    reader.at += star.length
-    return [star.includes('[') ? (star.includes('+') ? '?*' : '*') : '**']
-  }
-  if (rest.startsWith('(')) {
-    reader.at += rest.startsWith('(?:') ? 3 : 1
-    const inside = readAlternatives(reader)
-    if (inside === undefined || reader.text[reader.at] !== ')') return undefined
-    reader.at++
-    return optional(reader, inside)
-  }
-  const [, escaped, plain] = /^(?:\\([^A-Za-z0-9])|([A-Za-z0-9/_~%!&',:;=@-]))/.exec(rest) ?? []
-  const character = escaped ?? plain
-  if (character === undefined || character === '*' || character === '?') return undefined
-  reader.at += escaped === undefined ? 1 : 2
-  return optional(reader, [character])
-}
-
-function optional(reader: Reader, pieces: readonly string[]): readonly string[] | undefined {
-  const next = reader.text[reader.at]
-  if (next === '?') {
-    reader.at++
-    return [...pieces, '']
-  }
-  return next === '*' || next === '+' || next === '{' ? undefined : pieces
 }

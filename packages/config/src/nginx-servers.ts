@@ -1,7 +1,9 @@
 /** `server` blocks: which are meant, what names they have, and which takes the hosts that no other has. */
 import { inForce, type NginxNotes, type NginxScope, oneInForce } from './nginx-scope.ts'
 import type { NginxDirective } from './nginx-syntax.ts'
-import { constantsOf, type NginxConstants } from './nginx-variables.ts'
+import { type ImportedPattern, readPattern } from './nginx-conditions.ts'
+import type { RuleRefusal } from './nginx-rules.ts'
+import { constantsOf, escapePattern, type NginxConstants } from './nginx-variables.ts'
 import { listenSchema, type RawListen } from './listen-schema.ts'
 
 export interface NginxServer {
@@ -10,6 +12,9 @@ export interface NginxServer {
   readonly constants: NginxConstants
   /** As our hosts are written: exact, or `*.` and a name. */
   readonly hosts: readonly string[]
+  /** `length`: by which one that ends with a star goes before others. */
+  readonly patterns: readonly (HostPattern & { readonly length: number })[]
+  /** None if all of them are of a kind that prexy has not. */
   readonly listens: readonly NginxListen[]
 }
 
@@ -22,73 +27,160 @@ interface NginxListen {
   readonly directive: NginxDirective | undefined
 }
 
+/** A name that is no host of a site: with a star at the end, or a pattern. */
+interface HostPattern {
+  /** Undefined: every host. */
+  readonly hostRegex: ImportedPattern | undefined
+  /** The pattern of nginx cannot be read; `hostRegex` takes more, and all of that is closed. */
+  readonly isClosed: boolean
+}
+
+/** A server for some hosts. `listeners`: names of addresses; undefined: all. */
+interface Placed {
+  readonly server: NginxServer
+  readonly listeners: readonly string[] | undefined
+}
+
 export interface OrderedServers {
   readonly listen: readonly (string | RawListen)[]
-  readonly sites: readonly { readonly server: NginxServer; readonly hosts: readonly string[] }[]
+  readonly sites: readonly (Placed & { readonly hosts: readonly string[] })[]
+  /** Of hosts that no site has, in their order. */
+  readonly rest: readonly (Placed & HostPattern)[]
+}
+
+/** Which server takes which hosts on an address. */
+interface HostPlan {
+  readonly sites: ReadonlyMap<NginxServer, readonly string[]>
+  readonly patterns: readonly (HostPattern & { readonly server: NginxServer })[]
+  /** Undefined: it is not imported. */
   readonly fallback: NginxServer | undefined
+}
+
+/** Addresses where the same servers take the same hosts. */
+interface ListenGroup {
+  readonly name: string
+  readonly addresses: Set<string>
+  readonly plan: HostPlan
 }
 
 export function orderedServers(
   http: NginxScope,
-  site: string | undefined,
+  { site, refusalOf }: { readonly site?: string; readonly refusalOf: RuleRefusal },
   notes: NginxNotes,
 ): OrderedServers | { readonly message: string } {
   const all = http.directives.flatMap((directive) =>
-    directive.name === 'server' && directive.block !== undefined ? [serverOf(directive, http, notes)] : [],
+    directive.name === 'server' && directive.block !== undefined ? [serverOf(directive, http, refusalOf, notes)] : [],
   )
   if (all.length === 0) return { message: 'there is no server in it' }
-  const chosen = site === undefined ? all : all.filter((server) => server.hosts.some((host) => hostTakes(host, site)))
-  if (site !== undefined && chosen.length === 0) {
+  const isChosen = (server: NginxServer): boolean =>
+    site === undefined || server.hosts.some((host) => hostTakes(host, site))
+  const chosen = all.filter((server) => isChosen(server) && server.listens.length > 0)
+  if (chosen.length === 0) {
+    if (site === undefined) return { message: 'no server in it listens on an address that prexy can have' }
     const names = [...new Set(all.flatMap(({ hosts }) => hosts))]
     return { message: `no server has the name ${site}; there are ${names.join(', ') || 'none with a name'}` }
   }
   const redirects = redirectAddresses(chosen, notes)
-  const served = withoutOtherPorts(
-    chosen.filter(({ listens }) => !listens.every(({ address }) => redirects.has(address))),
-    notes,
+  const addresses = [...new Set(chosen.flatMap(({ listens }) => listens.map(({ address }) => address)))].filter(
+    (address) => !redirects.has(address),
   )
-  const fallback = served.find(({ listens }) => listens.some(({ isDefault }) => isDefault)) ?? served.at(0)
-  const sites: { server: NginxServer; hosts: readonly string[] }[] = []
-  const taken = new Set<string>()
-  for (const server of served) {
-    const hosts = server.hosts.filter((host) => !taken.has(host))
-    for (const host of hosts) taken.add(host)
-    const isReached = server !== fallback || served.some((other) => other !== server && mayTake(other, hosts))
-    if (hosts.length > 0 && isReached) sites.push({ server, hosts })
-    else if (server !== fallback) notes.add('missing', server.directive, 'no name of it leads here')
+  const groups = new Map<string, ListenGroup>()
+  const reached = new Set<NginxServer>()
+  for (const address of addresses) {
+    const plan = planOf(address, all, isChosen)
+    for (const server of [...plan.sites.keys(), ...plan.patterns.map((one) => one.server)]) reached.add(server)
+    if (plan.fallback !== undefined) reached.add(plan.fallback)
+    const key = JSON.stringify([
+      [...plan.sites].map(([server, hosts]) => [all.indexOf(server), hosts]),
+      plan.patterns.map(({ server, hostRegex }) => [all.indexOf(server), hostRegex]),
+      plan.fallback === undefined ? -1 : all.indexOf(plan.fallback),
+    ])
+    const plain = address.replaceAll(/[^\w.:[\]-]/g, '-').slice(0, 90)
+    const isTaken = [...groups.values()].some(({ name }) => name === plain)
+    const name = isTaken ? `${plain}-${groups.size}` : plain
+    const group = groups.get(key) ?? { name, addresses: new Set(), plan }
+    group.addresses.add(address)
+    groups.set(key, group)
   }
-  return { listen: listenOf(served, redirects, notes), sites, fallback }
+  for (const server of chosen) {
+    if (reached.has(server) || server.listens.some(({ address }) => redirects.has(address))) continue
+    notes.add('missing', server.directive, 'no name of it leads here')
+  }
+  const found = [...groups.values()]
+  const isOne = found.length === 1
+  return {
+    listen: listenOf(chosen, redirects, isOne ? [] : found, notes),
+    sites: joined(
+      found.flatMap(({ name, plan }) => [...plan.sites].map(([server, hosts]) => ({ server, hosts, name }))),
+      isOne,
+    ),
+    // The patterns of all addresses first: none may come behind what takes every host.
+    rest: joined(
+      [
+        ...found.flatMap(({ name, plan }) => plan.patterns.map((one) => ({ ...one, name }))),
+        ...found.flatMap(({ name, plan: { fallback } }) =>
+          fallback === undefined ? [] : [{ server: fallback, hostRegex: undefined, isClosed: false, name }],
+        ),
+      ],
+      isOne,
+    ),
+  }
 }
 
-/** Whether a pattern of another server would take one of the hosts. */
-function mayTake(other: NginxServer, hosts: readonly string[]): boolean {
-  return other.hosts.some((pattern) => pattern.startsWith('*.') && hosts.some((host) => hostTakes(pattern, host)))
+/** What is the same on several addresses once. */
+function joined<T extends { readonly server: NginxServer; readonly name: string }>(
+  all: readonly T[],
+  isOne: boolean,
+): readonly (Omit<T, 'name'> & Placed)[] {
+  const found: { readonly key: string; readonly one: Omit<T, 'name'> & { readonly listeners: string[] } }[] = []
+  const servers = [...new Set(all.map(({ server }) => server))]
+  for (const { name, ...one } of all) {
+    const key = JSON.stringify({ ...one, server: servers.indexOf(one.server) })
+    const same = found.find((other) => other.key === key)
+    if (same === undefined) found.push({ key, one: { ...one, listeners: [name] } })
+    else same.one.listeners.push(name)
+  }
+  return found.map(({ one }) => (isOne ? { ...one, listeners: undefined } : one))
+}
+
+/** As nginx finds a server: by the exact name, the longest that begins or ends with a star, a pattern, or the default. */
+function planOf(address: string, all: readonly NginxServer[], isChosen: (server: NginxServer) => boolean): HostPlan {
+  const here = all.filter(({ listens }) => listens.some((one) => one.address === address))
+  const isDefault = ({ listens }: NginxServer): boolean =>
+    listens.some((one) => one.address === address && one.isDefault)
+  const fallback = here.find(isDefault) ?? here.at(0)
+  const sites = new Map<NginxServer, readonly string[]>()
+  const taken = new Set<string>()
+  for (const server of here) {
+    const hosts = server.hosts.filter((host) => !taken.has(host))
+    for (const host of hosts) taken.add(host)
+    if (hosts.length > 0) sites.set(server, hosts)
+  }
+  const patterns = here
+    .flatMap((server) => server.patterns.map((pattern) => ({ server, ...pattern })))
+    .toSorted((a, b) => b.length - a.length)
+  const isWhole = here.every(isChosen)
+  while (isWhole && patterns.at(-1)?.server === fallback && patterns.at(-1)?.isClosed === false) patterns.pop()
+  // Where nothing else could take its names, they need not be said.
+  const own = fallback === undefined ? undefined : sites.get(fallback)
+  if (isWhole && fallback !== undefined && own !== undefined) {
+    const others = [...taken].filter((host) => !own.includes(host))
+    const isTaken = own.some((host) => others.some((other) => other.startsWith('*.') && hostTakes(other, host)))
+    if (!isTaken && patterns.length === 0) sites.delete(fallback)
+  }
+  for (const server of sites.keys()) if (!isChosen(server)) sites.delete(server)
+  return {
+    sites,
+    patterns: patterns
+      .filter(({ server }) => isChosen(server))
+      .map(({ server, hostRegex, isClosed }) => ({ server, hostRegex, isClosed })),
+    // Hosts of servers that were left out are not those of another.
+    fallback: isWhole ? fallback : undefined,
+  }
 }
 
 function hostTakes(pattern: string, host: string): boolean {
   return pattern === host.toLowerCase() || (pattern.startsWith('*.') && host.toLowerCase().endsWith(pattern.slice(1)))
-}
-
-/** Routes do not tell the port that a request came to: of two servers for one name, the one with TLS or content stays. */
-function withoutOtherPorts(servers: readonly NginxServer[], notes: NginxNotes): readonly NginxServer[] {
-  const isAnswer = ({ scope }: NginxServer): boolean => scope.directives.some(({ name }) => name === 'return')
-  const rank = (server: NginxServer): number =>
-    (isAnswer(server) ? 0 : 2) + (server.listens.some(({ isTls }) => isTls) ? 1 : 0)
-  const dropped = new Set<NginxServer>()
-  for (const [index, server] of servers.entries()) {
-    for (const other of servers.slice(index + 1)) {
-      const isSameName =
-        server.hosts.some((host) => other.hosts.includes(host)) ||
-        (server.hosts.length === 0 && other.hosts.length === 0)
-      if (!isSameName || dropped.has(server) || dropped.has(other)) continue
-      const loser = rank(other) > rank(server) ? server : other
-      const winner = loser === server ? other : server
-      dropped.add(loser)
-      const reason = `sites do not tell ports, and the server of line ${winner.directive.line} has the same name`
-      notes.add('missing', loser.directive, reason)
-    }
-  }
-  return servers.filter((server) => !dropped.has(server))
 }
 
 /**
@@ -128,6 +220,7 @@ function httpsRedirect({ scope, hosts }: NginxServer): NginxDirective | undefine
 function listenOf(
   servers: readonly NginxServer[],
   redirects: ReadonlyMap<string, number>,
+  named: readonly ListenGroup[],
   notes: NginxNotes,
 ): readonly (string | RawListen)[] {
   const entries: (string | RawListen)[] = [...redirects].map(([address, redirectPort]) => ({ address, redirectPort }))
@@ -137,7 +230,20 @@ function listenOf(
     const here = servers.flatMap((server) =>
       server.listens.filter((one) => one.address === address).map((listen) => ({ server, listen })),
     )
-    entries.push(here.some(({ listen }) => listen.isTls) ? tlsListen(address, here, notes) : address)
+    const wildcard = address.replace(/^.*:/, '0.0.0.0:')
+    if (address !== wildcard && !address.startsWith('[') && addresses.has(wildcard)) {
+      const [{ listen }] = here
+      const reason = `prexy cannot listen on ${wildcard} beside it, and does not start; take one of the two out`
+      if (listen.directive !== undefined) notes.add('missing', listen.directive, reason)
+    }
+    const entry = here.some(({ listen }) => listen.isTls) ? tlsListen(address, here, notes) : address
+    const name = named.find((group) => group.addresses.has(address))?.name
+    if (name === undefined) entries.push(entry)
+    else if (typeof entry === 'string') entries.push({ address: entry, name })
+    else {
+      const { address: at, ...rest } = entry
+      entries.push({ address: at, name, ...rest })
+    }
   }
   return entries
 }
@@ -183,35 +289,53 @@ function tlsListen(
   }
 }
 
-function serverOf(directive: NginxDirective, http: NginxScope, notes: NginxNotes): NginxServer {
+function serverOf(directive: NginxDirective, http: NginxScope, refusalOf: RuleRefusal, notes: NginxNotes): NginxServer {
   const scope: NginxScope = { directives: directive.block ?? [], parent: http }
   const names = scope.directives.filter(({ name }) => name === 'server_name')
-  const hosts = [...new Set(names.flatMap((name) => name.args.flatMap((arg) => hostsOf(arg, name, notes))))]
+  const said = names.flatMap((name) => name.args.map((arg) => ({ name, arg: arg.toLowerCase(), written: arg })))
+  const hosts = [...new Set(said.flatMap(({ arg }) => hostsOf(arg)))]
   const serverName: readonly [string, string][] = hosts.length === 0 ? [] : [['server_name', hosts[0]]]
-  const listens = scope.directives.filter(({ name }) => name === 'listen').flatMap((one) => listenAt(one, notes))
+  const listens = scope.directives.filter(({ name }) => name === 'listen')
   return {
     scope,
     directive,
     constants: constantsOf(scope, new Map(serverName)),
     hosts,
+    patterns: said.flatMap(({ name, arg, written }) =>
+      hostsOf(arg).length > 0 ? [] : patternOf(written, name, refusalOf, notes),
+    ),
     listens:
       listens.length > 0
-        ? listens
+        ? listens.flatMap((one) => listenAt(one, notes))
         : [{ address: '0.0.0.0:80', isTls: false, isDefault: false, hasHttp2: false, directive: undefined }],
   }
 }
 
-function hostsOf(name: string, directive: NginxDirective, notes: NginxNotes): readonly string[] {
-  const lower = name.toLowerCase()
-  // Names that no client asks for, by convention for a server that takes the rest.
-  if (lower === '' || lower === '_' || lower === '-') return []
-  if (lower.startsWith('~')) {
-    notes.add('missing', directive, `${name}: hosts of sites are names and *.names, no patterns`)
-    return []
+/** Hosts of a site. */
+function hostsOf(name: string): readonly string[] {
+  if (/^\.[a-z0-9_.-]+$/.test(name)) return [name.slice(1), `*${name}`]
+  return /^(\*\.)?[a-z0-9_.-]+$/.test(name) ? [name] : []
+}
+
+function patternOf(
+  name: string,
+  directive: NginxDirective,
+  refusalOf: RuleRefusal,
+  notes: NginxNotes,
+): NginxServer['patterns'] {
+  if (name.startsWith('~')) {
+    const { exact, wider } = readPattern(name.slice(1), true, refusalOf)
+    if (exact !== undefined) return [{ hostRegex: exact, isClosed: false, length: 0 }]
+    const reason = `${name} cannot be matched in linear time; hosts that it may be about are closed`
+    notes.add('missing', directive, reason)
+    return [{ hostRegex: wider, isClosed: true, length: 0 }]
   }
-  if (lower.startsWith('.')) return [lower.slice(1), `*${lower}`]
-  if (/^(\*\.)?[a-z0-9_.-]+$/.test(lower)) return [lower]
-  notes.add('missing', directive, `${name}: hosts of sites are names and *.names, in ASCII`)
+  const lower = name.toLowerCase()
+  // Of requests without a host.
+  if (lower === '') return [{ hostRegex: '^$', isClosed: false, length: Infinity }]
+  const stem = /^([a-z0-9_.-]+\.)\*$/.exec(lower)?.[1]
+  if (stem !== undefined) return [{ hostRegex: `^${escapePattern(stem)}.`, isClosed: false, length: stem.length }]
+  notes.add('missing', directive, `${name}: hosts of sites are names, *.names and patterns, in ASCII`)
   return []
 }
 

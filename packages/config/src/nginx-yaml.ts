@@ -21,6 +21,8 @@ export function formatImport(imported: NginxImport, file: string): string {
   const fallback = routeList(imported.routes, shared, ['routes'], comments)
   const value = {
     listen: listen.length === 1 ? listen[0] : listen,
+    pathMatching: 'decoded',
+    ...(imported.trustedProxies.length === 0 ? {} : { trustedProxies: imported.trustedProxies }),
     forwarded,
     requestId: 'off',
     ...(Object.keys(timeouts).length === 0 ? {} : { timeouts }),
@@ -47,6 +49,8 @@ export function formatImport(imported: NginxImport, file: string): string {
 
 /** What stands above each field of the file. */
 const TOP_COMMENTS: Readonly<Record<string, string>> = {
+  pathMatching: ' As nginx reads paths.',
+  trustedProxies: ' set_real_ip_from.',
   forwarded: ' nginx tells upstreams of the client only what proxy_set_header says.',
   requestId: ' nginx gives requests no identifier.',
   limits: ' client_max_body_size.',
@@ -141,7 +145,9 @@ function siteValue(
 ): object {
   comments.push([['sites', index], ` ${site.from}`])
   const host = site.hosts.length === 1 ? site.hosts[0] : site.hosts
-  return { host, ...routeList(site.routes, shared, ['sites', index, 'routes'], comments) }
+  const { listeners } = site
+  const listener = listeners === undefined ? {} : { listener: listeners.length === 1 ? listeners[0] : listeners }
+  return { host, ...listener, ...routeList(site.routes, shared, ['sites', index, 'routes'], comments) }
 }
 
 /** The routes; the last one, if it takes everything that is left, as the fields of the level itself. */
@@ -152,7 +158,7 @@ function routeList(
   comments: [readonly (string | number)[], string][],
 ): object {
   const last = routes.at(-1)
-  const isTop = last !== undefined && last.path === undefined && isPlain(last, shared, base.length > 1)
+  const isTop = last !== undefined && Object.keys(last.condition).length === 0 && isPlain(last, shared, base.length > 1)
   const listed = isTop ? routes.slice(0, -1) : routes
   const rest: Record<string, unknown> = isTop ? routeValue(last, shared) : {}
   if (isTop) comments.push([[...base.slice(0, -1), Object.keys(rest)[0]], ` ${last.from}`])
@@ -168,9 +174,9 @@ function isPlain(route: ImportedRoute, shared: ImportedServing, isSite: boolean)
 }
 
 function routeValue(route: ImportedRoute, shared: ImportedServing): Record<string, unknown> {
-  const { path, upstream, mount, redirect, respond, access, serving } = route
+  const { condition, upstream, mount, redirect, respond, access, serving } = route
   return {
-    ...(path === undefined ? {} : { path: path.length === 1 ? path[0] : path }),
+    ...condition,
     ...(upstream === undefined ? {} : { upstream }),
     ...(mount === undefined ? {} : { mount }),
     ...(redirect === undefined ? {} : { redirect }),

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { configSchema } from '../src/config-schema.ts'
 import { readNginx } from '../src/nginx-include.ts'
 import { importNginx } from '../src/nginx-import.ts'
-import { globsOf } from '../src/nginx-locations.ts'
+import type { RuleRefusal } from '../src/nginx-rules.ts'
 import { formatNote } from '../src/nginx-yaml.ts'
 import { formatImport } from '../src/nginx-yaml.ts'
 import { millisecondsOf } from '../src/nginx-upstream.ts'
@@ -15,11 +15,11 @@ interface Result {
   readonly differs: readonly string[]
 }
 
-function convert(text: string, site?: string): Result {
+function convert(text: string, site?: string, refusalOf: RuleRefusal = () => undefined): Result {
   const tree = readNginx({ file: 'f', text }, () => 'no includes')
   expect(tree.problems).toEqual([])
   const imported = importNginx(tree, {
-    refusalOf: () => undefined,
+    refusalOf,
     headerRefusalOf: () => undefined,
     ...(site === undefined ? {} : { site }),
   })
@@ -30,27 +30,6 @@ function convert(text: string, site?: string): Result {
   const told = (kind: string): string[] => imported.notes.filter((note) => note.kind === kind).map(formatNote)
   return { value: Object(value), missing: told('missing'), differs: told('differs') }
 }
-
-const GLOBS: readonly (readonly [pattern: string, globs: readonly string[] | undefined])[] = [
-  ['\\.php$', ['**.php']],
-  ['^/a/', ['/a/**']],
-  ['^/a/[^/]+/b$', ['/a/?*/b']],
-  ['\\.(png|jpe?g)$', ['**.png', '**.jpeg', '**.jpg']],
-  ['^/(a|b(c|d))/.*\\.js$', ['/a/**.js', '/bc/**.js', '/bd/**.js']],
-  ['/\\.git', ['**/.git**']],
-  ['^/x$', ['/x']],
-  ['^/(?:build|tests)(?:$|/)', ['/build', '/tests', '/build/**', '/tests/**']],
-  ['\\.php(/|$)', ['**.php', '**.php/**']],
-  ['^/[0-9]+$', undefined],
-  ['^/a+$', undefined],
-  ['a.c', undefined],
-  ['^/a|b$', undefined],
-  ['(?!x)y', undefined],
-  [`(${'a|'.repeat(70)}b)`, undefined],
-]
-test.each(GLOBS)('the pattern %s as globs', (pattern, globs) => {
-  expect(globsOf(pattern)).toEqual(globs)
-})
 
 test.each([
   ['60', 60_000],
@@ -78,23 +57,45 @@ describe('servers', () => {
     expect(missing).toEqual([])
   })
 
-  test('a pattern for a name is told', () => {
-    const { missing } = convert('server {\n server_name ~^www\\d;\n location / { proxy_pass http://10.0.0.1; } }')
-    expect(missing).toEqual(['f:2: server_name: ~^www\\d: hosts of sites are names and *.names, no patterns'])
+  test('names that are no hosts of sites stand as patterns before the default', () => {
+    const { value, missing } = convert(`proxy_redirect off; server { location / { proxy_pass http://10.0.0.1; } }
+      server { server_name ~^www\\d; location / { proxy_pass http://10.0.0.2; } }
+      server { server_name a.* ""; location / { proxy_pass http://10.0.0.3; } }`)
+    expect(missing).toEqual([])
+    expect(value.routes).toEqual([
+      { hostRegex: '^$', upstream: 'http://10.0.0.3' },
+      { hostRegex: '^a\\..', upstream: 'http://10.0.0.3' },
+      { hostRegex: { regex: '^www\\d', flags: 'i' }, upstream: 'http://10.0.0.2' },
+    ])
   })
 
   test('--site takes those of that name, wildcards included', () => {
     const file = `server { server_name a.test; location / { proxy_pass http://10.0.0.1; } }
       server { server_name *.b.test; location / { proxy_pass http://10.0.0.2; } }`
-    expect(convert(file, 'x.b.test').value.upstream).toBe('http://10.0.0.2')
+    const { sites, upstream, routes } = convert(file, 'x.b.test').value
+    expect(sites).toEqual([{ host: '*.b.test', upstream: 'http://10.0.0.2' }])
+    expect([upstream, routes]).toEqual([undefined, undefined])
     expect(() => convert(file, 'c.test')).toThrow('no server has the name c.test; there are a.test, *.b.test')
   })
 
-  test('of two for one name, the one that only redirects goes', () => {
+  test('of two for one name, each has its address', () => {
     const { value, missing } = convert(`server { listen 80; server_name a.test; return 301 https://a.test$request_uri; }
 server { listen 8443; server_name a.test; location / { proxy_pass http://10.0.0.1; } }`)
-    expect(value.upstream).toBe('http://10.0.0.1')
-    expect(missing).toEqual(['f:1: server: sites do not tell ports, and the server of line 2 has the same name'])
+    expect(missing).toEqual([])
+    expect(value.listen).toEqual([
+      { address: '0.0.0.0:80', name: '0.0.0.0:80' },
+      { address: '0.0.0.0:8443', name: '0.0.0.0:8443' },
+    ])
+    expect(value.routes).toEqual([
+      { listener: '0.0.0.0:80', redirect: { to: 'https://a.test${path}', status: 301 } },
+      { listener: '0.0.0.0:8443', upstream: 'http://10.0.0.1' },
+    ])
+  })
+
+  test('a server that listens where prexy cannot is left out, not opened', () => {
+    expect(() => convert('server { listen unix:/run/x; location / { proxy_pass http://10.0.0.1; } }')).toThrow(
+      'no server in it listens on an address that prexy can have',
+    )
   })
 })
 
@@ -190,16 +191,19 @@ describe('what nginx keeps closed stays closed', () => {
     expect(value.routes).toEqual([{ path: '/adm**', ...wanted }])
   })
 
-  test('a pattern that is no glob closes more rather than less', () => {
-    const { value, differs, missing } = convert(`server { location / { proxy_redirect off; proxy_pass http://10.0.0.1; }
-      location ~ ^/wp-[a-z]+\\.php$ { deny all; } location ~ [0-9]secret { return 404; } location ~ ^/x+$ { proxy_redirect off; proxy_pass http://10.0.0.2; } }`)
-    expect(value.routes).toEqual([{ path: '/wp-**', ...closed }])
-    expect(differs).toEqual(['f:2: location: the pattern is taken for /wp-**, which may close more'])
-    const reason =
-      'location: no path of a route says what this pattern says; * stands for any characters, ** across segments'
+  test('a pattern that cannot be matched in linear time closes more rather than less', () => {
+    const { value, missing } = convert(
+      `server { location / { proxy_redirect off; proxy_pass http://10.0.0.1; }
+      location ~ /\\.(?!well-known) { deny all; }
+      location ~ ^/x(?=y) { proxy_redirect off; proxy_pass http://10.0.0.2; } }`,
+      undefined,
+      ({ regex }) => (regex.includes('(?') ? 'no' : undefined),
+    )
+    expect(value.routes).toEqual([{ pathRegex: '/\\.', ...closed }])
+    const reason = 'location: its pattern has something that cannot be matched in linear time'
     expect(missing).toEqual([
-      `f:2: ${reason}; what it closes is open here`,
-      `f:2: ${reason}; its requests go where the next location takes them`,
+      `f:2: ${reason}; it is closed, and with it all of /\\.`,
+      `f:3: ${reason}; its requests go where the next location takes them`,
     ])
   })
 
@@ -229,11 +233,12 @@ describe('what is told', () => {
     ['proxy_set_header X-Ssl $ssl_protocol;', 'proxy_set_header: prexy has no variable for $ssl_protocol'],
     ["sub_filter a '$nonce';", 'sub_filter: prexy has no variable for $nonce'],
     ["sub_filter '$host' a;", 'sub_filter: the text to look for has a variable, and texts of rules have none'],
-    ['rewrite ^/a/(.*)$ /b/$1 break;', 'rewrite: the path goes up as it came'],
+    ['rewrite ^/a/(.*)$ /b/$1 break;', 'rewrite: paths do not change on their way up; what it matches is answered 502'],
     [
-      'if ($http_x) { return 403; }',
-      'if: routes have method, header and path for conditions; what it closes is open here',
+      'if ($arg_x) { return 403; }',
+      'if: its condition is about what routes do not see; it always holds here, and closes',
     ],
+    ['if ($arg_x) { return 301 /y; }', 'if: its condition is about what routes do not see; it never holds here'],
   ]
   test.each(MISSING)('%s', (directives, reason) => {
     const { missing } = convert(`server { location / {\n${directives}\nproxy_pass http://10.0.0.1; } }`)

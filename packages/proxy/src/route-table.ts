@@ -127,7 +127,7 @@ interface RouteSubject {
 }
 
 function holds(patterns: readonly TextPattern[], text: string, subject: RouteSubject): boolean {
-  const known = (subject.known ??= new Map())
+  const known: Map<TextPattern, boolean> = (subject.known ??= new Map<TextPattern, boolean>())
   return patterns.every((pattern) => {
     const isHeld = known.get(pattern) ?? patternHolds(pattern, text)
     known.set(pattern, isHeld)
