@@ -61,9 +61,10 @@ export async function buildInspectorIfStale(root) {
 /** @param {string} root */
 function inspectorInputs(root) {
   const hash = createHash('sha256')
-  const sources = ['bytes', 'regex', 'rewrite', 'http', 'events', 'msgpack', 'record'].map(
+  const sources = ['bytes', 'regex', 'rewrite', 'http', 'events', 'msgpack', 'record', 'sigma', 'hunt'].map(
     (name) => `packages/${name}/src`,
   )
+  sources.push('packages/hunt/rules')
   const files = [...sources, `${INSPECTOR}/src`].flatMap((folder) => filesBelow(join(root, folder)))
   files.push(
     ...['index.html', 'package.json'].map((name) => join(root, INSPECTOR, name)),

@@ -31,6 +31,8 @@ const LAYERS = /** @type {Readonly<Record<string, readonly string[] | undefined>
   'packages/proxy': ['packages/rewrite', 'packages/http', 'packages/net', 'packages/events'],
   'apps/inspector': [
     'packages/rewrite',
+    'packages/hunt',
+    'packages/sigma',
     'packages/record',
     'packages/msgpack',
     'packages/events',

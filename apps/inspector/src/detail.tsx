@@ -8,22 +8,30 @@ import { BodyView } from './body-view.tsx'
 import { ChangeView } from './change-view.tsx'
 import type { Route } from './admin-api.ts'
 import type { WorkerClient } from './client.ts'
-import { bytesText, durationText, timeText } from './format.ts'
+import { bytesText, cutText, durationText, timeText } from './format.ts'
 import type { Calls } from './protocol.ts'
 import { fieldValue } from './field-value.ts'
+import { HitView } from './hit-view.tsx'
 import { readView, writeView } from './view-state.ts'
+
+/** UTF-16 units of one value. */
+const MAX_VALUE_UNITS = 20_000
+/** Lines of one head. */
+const MAX_FIELDS = 500
 
 interface DetailProps {
   readonly name: string
   /** How many events there are: one that is not there yet is looked for again. */
   readonly loaded: number
+  /** Events with a hit of the hunt. */
+  readonly hunted: number
   readonly client: WorkerClient
   readonly routes: readonly Route[]
   readonly onClose: () => void
   readonly onBench: (body: Uint8Array, type: string, route: Route | undefined) => void
 }
 
-export function Detail({ name, loaded, client, routes, onClose, onBench }: DetailProps): JSX.Element {
+export function Detail({ name, loaded, hunted, client, routes, onClose, onBench }: DetailProps): JSX.Element {
   const [event, setEvent] = useState<RecordedEvent | 'gone' | undefined>()
   const isMissing = event === 'gone'
   useEffect(() => setEvent(undefined), [client, name])
@@ -40,6 +48,9 @@ export function Detail({ name, loaded, client, routes, onClose, onBench }: Detai
     <aside class="detail" aria-label="event">
       <div class="detail-head">
         <h2>{event === undefined || event === 'gone' ? 'Event' : titleOf(event)}</h2>
+        {event !== undefined && event !== 'gone' && 'status' in event && event.status !== undefined && (
+          <span class={`status-code status-${Math.floor(event.status / 100)}xx`}>{event.status}</span>
+        )}
         <button type="button" onClick={onClose} aria-label="close the event">
           ×
         </button>
@@ -48,7 +59,10 @@ export function Detail({ name, loaded, client, routes, onClose, onBench }: Detai
         <p>This event is not there any more: newer ones took its place, or it was in another recording.</p>
       )}
       {event !== undefined && event !== 'gone' && (
-        <EventDetail event={event} name={name} client={client} routes={routes} onBench={onBench} />
+        <>
+          <HitView name={name} hits={hunted} client={client} />
+          <EventDetail event={event} name={name} client={client} routes={routes} onBench={onBench} />
+        </>
       )}
     </aside>
   )
@@ -57,10 +71,10 @@ export function Detail({ name, loaded, client, routes, onClose, onBench }: Detai
 function titleOf(event: RecordedEvent): string {
   if (event.kind === 'gap') return 'A gap'
   if (event.kind === 'application') return event.name
-  return `${event.method} ${event.target}`
+  return `${event.method} ${cutText(event.target, MAX_VALUE_UNITS)}`
 }
 
-type EventProps = Omit<DetailProps, 'onClose' | 'loaded'> & { readonly event: RecordedEvent }
+type EventProps = Omit<DetailProps, 'onClose' | 'loaded' | 'hunted'> & { readonly event: RecordedEvent }
 
 function EventDetail({ event, ...rest }: EventProps): JSX.Element {
   if (event.kind === 'gap')
@@ -132,7 +146,7 @@ function Facts({ facts }: { facts: readonly Fact[] }): JSX.Element {
         value === undefined ? undefined : (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>{cutText(value, MAX_VALUE_UNITS)}</dd>
           </div>
         ),
       )}
@@ -288,7 +302,13 @@ function Timings({ event: { timings } }: { event: ExchangeRecord }): JSX.Element
               <td>{durationText(at)}</td>
               <td>
                 <svg class="bar" viewBox="0 0 100 6" preserveAspectRatio="none" aria-hidden="true">
-                  <rect x={(100 * from) / total} y="0" height="6" width={Math.max(0.5, (100 * (at - from)) / total)} />
+                  <rect
+                    class={PHASES[name]}
+                    x={(100 * from) / total}
+                    y="0"
+                    height="6"
+                    width={Math.max(0.5, (100 * (at - from)) / total)}
+                  />
                 </svg>
               </td>
             </tr>
@@ -304,6 +324,15 @@ function Timings({ event: { timings } }: { event: ExchangeRecord }): JSX.Element
       </tbody>
     </table>
   )
+}
+
+/** As the waterfall of the list has them. */
+const PHASES: Readonly<Record<string, string | undefined>> = {
+  'request head': 'request',
+  'upstream asked': 'request',
+  'upstream connected': 'connect',
+  'response head': 'wait',
+  end: 'receive',
 }
 
 function RuleHits({ event, route }: { event: ExchangeRecord; route: Route | undefined }): JSX.Element | undefined {
@@ -467,6 +496,7 @@ function Heads({
 
 function pairs(fields: readonly string[]): (readonly [string, string])[] {
   const list: (readonly [string, string])[] = []
-  for (let at = 0; at + 1 < fields.length; at += 2) list.push([fields[at], fields[at + 1]])
+  for (let at = 0; at + 1 < fields.length && list.length < MAX_FIELDS; at += 2)
+    list.push([cutText(fields[at], MAX_VALUE_UNITS), cutText(fields[at + 1], MAX_VALUE_UNITS)])
   return list
 }

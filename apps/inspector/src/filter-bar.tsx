@@ -118,7 +118,7 @@ export function FilterBar({
           </div>
           <div>
             <dt>keys</dt>
-            <dd>/ filter · j k arrows move · Enter opens · Escape closes · ? this help</dd>
+            <dd>/ filter · j k arrows move · Enter opens · Escape closes · 1 to 4 panels · p pauses · ? this help</dd>
           </div>
         </dl>
       )}

@@ -7,7 +7,9 @@
  * A minus sign turns a term around; values with a comma between them are alternatives.
  */
 
-export type FieldKind = 'text' | 'prefix' | 'number' | 'duration' | 'size' | 'rule' | 'body'
+import { LEVELS } from '@prexy/sigma/levels'
+
+export type FieldKind = 'text' | 'prefix' | 'number' | 'duration' | 'size' | 'rule' | 'body' | 'hit' | 'level'
 
 export interface FieldInfo {
   readonly name: string
@@ -32,15 +34,23 @@ export const FIELDS: readonly FieldInfo[] = [
   { name: 'upstream', kind: 'text', help: 'server that was asked' },
   { name: 'kind', kind: 'text', help: 'exchange, websocket, gap or application' },
   { name: 'source', kind: 'text', help: 'application that told an event' },
-  { name: 'level', kind: 'text', help: 'of an event of an application: level:warn,error' },
+  { name: 'hit', kind: 'hit', help: 'title or id of a rule of the hunt: hit:*injection*, hit:*' },
+  { name: 'level', kind: 'level', help: 'of a hit: level:>=high; of an event of an application: level:warn,error' },
   { name: 'body', kind: 'body', help: 'text in a body: body:"UA-"' },
 ]
 
+export interface TextPattern {
+  test(value: string): boolean
+}
+
 export type TermTest =
-  | { readonly kind: 'text'; readonly field: string; readonly pattern: RegExp }
+  | { readonly kind: 'text'; readonly field: string; readonly pattern: TextPattern }
   /** Any of the ranges, ends included. */
   | { readonly kind: 'number'; readonly field: string; readonly from: number; readonly to: number }
   | { readonly kind: 'rule'; readonly rule: number }
+  | { readonly kind: 'hit'; readonly pattern: TextPattern }
+  /** Ranks of levels of rules, ends included. */
+  | { readonly kind: 'level'; readonly from: number; readonly to: number }
   | { readonly kind: 'body'; readonly text: string }
   | { readonly kind: 'any'; readonly text: string }
 
@@ -144,6 +154,10 @@ function testOf({ name, kind }: FieldInfo, value: string, start: number, end: nu
       return { kind: 'text', field: name, pattern: globPattern(value, !value.includes('*')) }
     case 'body':
       return { kind: 'body', text: value }
+    case 'hit':
+      return { kind: 'hit', pattern: globPattern(value, false) }
+    case 'level':
+      return levelTest(name, value, start, end)
     case 'rule': {
       if (!/^[1-9]\d{0,5}$/.test(value))
         fail(start, end, 'a rule is a number from 1', 'rule:3 is the third of its route')
@@ -152,6 +166,19 @@ function testOf({ name, kind }: FieldInfo, value: string, start: number, end: nu
     default:
       return { kind: 'number', field: name, ...rangeOf(kind, value, start, end) }
   }
+}
+
+/** A level of Sigma, alone or with all above or below; else a level of applications, whose names are others. */
+function levelTest(field: string, value: string, start: number, end: number): TermTest {
+  const [, sign = '', level = ''] = /^(>=|<=|>|<)?(.*)$/.exec(value.toLowerCase()) ?? []
+  const rank = LEVELS.findIndex((known) => known === level)
+  if (rank >= 0) {
+    const from = sign === '>' ? rank + 1 : sign.startsWith('<') ? 0 : rank
+    const to = sign === '<' ? rank - 1 : sign.startsWith('>') ? LEVELS.length - 1 : rank
+    return { kind: 'level', from, to }
+  }
+  if (sign !== '') fail(start, end, `"${level}" is no level of rules`, `there are ${LEVELS.join(', ')}`)
+  return { kind: 'text', field, pattern: globPattern(value, false) }
 }
 
 const UNITS: Readonly<Record<string, Readonly<Record<string, number>>>> = {
@@ -192,13 +219,27 @@ function rangeOf(kind: string, value: string, start: number, end: number): { fro
   }
 }
 
-/** `*` stands for any characters. */
-function globPattern(glob: string, isPrefix: boolean): RegExp {
-  const body = glob
-    .split(/\*+/)
-    .map((part) => part.replaceAll(/[\\^$.|?+()[\]{}/-]/g, String.raw`\$&`))
-    .join('[^]*')
-  return new RegExp(`^${body}${isPrefix ? '' : '$'}`, 'i')
+/**
+ * `*` stands for any characters, in any case; `isPrefix`: without any, what values begin with. Linear in the value, which strangers chose: parts are looked for one behind the
+ * other, and none is looked for again.
+ */
+function globPattern(glob: string, isPrefix: boolean): TextPattern {
+  const parts = glob.toLowerCase().split(/\*+/)
+  const last = parts.pop() ?? ''
+  return {
+    test(value) {
+      const lower = value.toLowerCase()
+      if (parts.length === 0) return isPrefix ? lower.startsWith(last) : lower === last
+      let at = parts[0].length
+      if (!lower.startsWith(parts[0])) return false
+      for (const part of parts.slice(1)) {
+        const found = lower.indexOf(part, at)
+        if (found < 0) return false
+        at = found + part.length
+      }
+      return lower.length - at >= last.length && lower.endsWith(last)
+    },
+  }
 }
 
 function fail(start: number, end: number, message: string, hint: string): never {
@@ -239,5 +280,10 @@ export function completionsAt(
   return valuesOf(field)
     .filter((value) => value.toLowerCase().startsWith(begun) && value.toLowerCase() !== begun)
     .slice(0, 12)
-    .map((value) => ({ start: from, end: caret, text: /[\s",]/.test(value) ? JSON.stringify(value) : value, help: '' }))
+    .map((value) => ({ start: from, end: caret, text: quotedValue(value), help: '' }))
+}
+
+/** As it stands in a filter. */
+export function quotedValue(value: string): string {
+  return /[\s",]/.test(value) ? `"${value.replaceAll(/[\\"]/g, String.raw`\$&`)}"` : value
 }

@@ -26,3 +26,8 @@ export function timeText(ms: number): string {
 export function countText(count: number): string {
   return count.toLocaleString('en')
 }
+
+/** The begin of a text that is longer than so many UTF-16 units. */
+export function cutText<T extends string | undefined>(text: T, units: number): T | string {
+  return text === undefined || text.length <= units ? text : `${text.slice(0, units)} …`
+}

@@ -20,13 +20,19 @@ import { FilterBar } from './filter-bar.tsx'
 import { countText } from './format.ts'
 import { HistogramView } from './histogram.tsx'
 import type { QueryReply, Source, StoreStatus } from './protocol.ts'
-import { TopBar } from './top-bar.tsx'
+import { FIRST_HUNT, HuntPanel, type HuntInput } from './hunt-panel.tsx'
+import { NO_HUNT } from './hunt-protocol.ts'
+import { NARROW_COLUMNS } from './table-columns.ts'
+import { applyTheme, TopBar } from './top-bar.tsx'
 import { TotalsPanel } from './totals-panel.tsx'
-import { readView, type ViewState, writeView } from './view-state.ts'
+import { DEFAULT_VIEW, type Panel, readView, type ViewState, writeView } from './view-state.ts'
 import { type BenchInput, FIRST_BENCH, Workbench } from './workbench.tsx'
 
 const REFRESH_MS = 250
-const TYPING_MS = 80
+/** While one is typing; what was asked before is given up by the worker. */
+const TYPING_MS = 20
+const NARROW = matchMedia('(max-width: 760px)')
+const PANEL_KEYS: Readonly<Record<string, Panel | undefined>> = { 1: 'list', 2: 'totals', 3: 'hunt', 4: 'workbench' }
 
 function SignIn({ onDone, first }: { onDone: () => void; first: string }): JSX.Element {
   const [problem, setProblem] = useState(first)
@@ -68,74 +74,52 @@ function SignIn({ onDone, first }: { onDone: () => void; first: string }): JSX.E
 function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
   const client = useMemo(startWorker, [])
   const [view, setView] = useState<ViewState>(() => readView(location.hash))
-  const [status, setStatus] = useState<StoreStatus | undefined>()
-  const [reply, setReply] = useState<Extract<QueryReply, { kind: 'found' }> | undefined>()
-  const [problem, setProblem] = useState<Extract<QueryReply, { kind: 'problem' }>['problem'] | undefined>()
-  const [note, setNote] = useState('')
-  const [routes, setRoutes] = useState<readonly Route[]>([])
-  const [recordings, setRecordings] = useState<readonly Recording[]>([])
   const [cursor, setCursor] = useState(-1)
   const [bench, setBench] = useState<BenchInput>(FIRST_BENCH)
+  const [huntInput, setHuntInput] = useState<HuntInput>(FIRST_HUNT)
+  const [isPaused, setPaused] = useState(false)
+  const isNarrow = useNarrow()
   const filterField = useRef<HTMLInputElement>(null)
   const change = (changed: Partial<ViewState>): void => setView((before) => ({ ...before, ...changed }))
+  const { status, reply, problem, note, routes, recordings, open } = useEvents(client, view, isPaused, onSignedOut)
+  const { filter, range, sort } = view
 
   useAddress(view, setView)
-
-  useEffect(() => {
-    client.onStatus = (told) => {
-      setStatus(told)
-      if (told.connection === 'refused') onSignedOut()
-    }
-    const failed = (error: unknown): void => {
-      if (error instanceof SignedOut) onSignedOut()
-      else setNote(error instanceof Error ? error.message : String(error))
-    }
-    askRoutes().then((found) => setRoutes(found), failed)
-    askRecordings().then((found) => setRecordings(found), failed)
-  }, [client])
-
-  const open = async (source: Source): Promise<void> => {
-    setNote('')
-    try {
-      const { note: found } = await client.call('open', source)
-      if (found !== undefined) setNote(found)
-    } catch (error) {
-      setNote(error instanceof Error ? error.message : String(error))
-    }
+  useKeys(filterField, {
+    onEscape: () => change({ selected: undefined }),
+    onPanel: (panel) => change({ panel }),
+    onPause: () => setPaused((before) => !before),
+  })
+  const openFile = (file: File): void => {
+    change({ source: 'file', selected: undefined, range: undefined })
+    void open({ kind: 'file', file })
   }
-  useEffect(() => {
-    if (view.source !== 'file')
-      void open(view.source === 'live' ? { kind: 'live' } : { kind: 'session', id: view.source })
-  }, [client, view.source])
-
-  const take = (answer: QueryReply): void => {
-    if (answer.kind === 'found') {
-      setReply(answer)
-      setProblem(undefined)
-    } else if (answer.kind === 'problem') setProblem(answer.problem)
-  }
-  const { filter, range, sort } = view
-  useEffect(() => {
-    const timer = setTimeout(() => void client.call('query', { filter, range, sort }).then(take), TYPING_MS)
-    return () => clearTimeout(timer)
-  }, [client, filter, range, sort, view.source])
-
-  useRefresh(client, status, false, take)
-  useKeys(filterField, () => change({ selected: undefined }))
+  const hunt = status?.hunt ?? NO_HUNT
+  const isDefault = view.columns.join() === DEFAULT_VIEW.columns.join()
+  const columns = (isNarrow && isDefault ? NARROW_COLUMNS : view.columns).filter(
+    (name) => name !== 'hit' || hunt.state !== 'none' || !isDefault,
+  )
 
   const count = reply?.count ?? 0
   return (
-    <div class="inspector">
+    <div
+      class="inspector"
+      onDragOver={(event) => event.preventDefault()}
+      onDrop={(event) => {
+        event.preventDefault()
+        const file = event.dataTransfer?.files[0]
+        if (file !== undefined) openFile(file)
+      }}
+    >
       <TopBar
         view={view}
         onView={change}
         status={status}
         count={count}
         recordings={recordings}
-        onFile={(file) => {
-          change({ source: 'file', selected: undefined, range: undefined })
-          void open({ kind: 'file', file })
-        }}
+        isPaused={isPaused}
+        onPause={setPaused}
+        onFile={openFile}
         onSignOut={() => void signOut().then(onSignedOut)}
       />
       {note !== '' && (
@@ -146,6 +130,19 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
       {view.panel === 'workbench' ? (
         <main>
           <Workbench input={bench} onInput={setBench} />
+        </main>
+      ) : view.panel === 'hunt' ? (
+        <main>
+          <HuntPanel
+            client={client}
+            status={hunt}
+            input={huntInput}
+            onInput={setHuntInput}
+            onStart={() => {
+              if (!isDefault && !view.columns.includes('hit')) change({ columns: [...view.columns, 'hit'] })
+            }}
+            onFilter={(term) => change({ filter: term, range: undefined, panel: 'list' })}
+          />
         </main>
       ) : (
         <main class={view.selected === undefined ? '' : 'with-detail'}>
@@ -182,7 +179,8 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
                 client={client}
                 count={count}
                 version={reply?.version ?? 0}
-                columns={view.columns}
+                above={reply?.above ?? 0}
+                columns={columns}
                 sort={sort}
                 selected={view.selected}
                 cursor={cursor}
@@ -196,6 +194,7 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
             <Detail
               name={view.selected}
               loaded={status?.events ?? 0}
+              hunted={hunt.hits}
               client={client}
               routes={routes}
               onClose={() => change({ selected: undefined })}
@@ -213,6 +212,73 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
       )}
     </div>
   )
+}
+
+interface Events {
+  readonly status: StoreStatus | undefined
+  readonly reply: Extract<QueryReply, { kind: 'found' }> | undefined
+  readonly problem: Extract<QueryReply, { kind: 'problem' }>['problem'] | undefined
+  /** What went wrong with opening something, or what is missing of it. */
+  readonly note: string
+  readonly routes: readonly Route[]
+  readonly recordings: readonly Recording[]
+  readonly open: (source: Source) => Promise<void>
+}
+
+/** What the worker says to what the view asks for. */
+function useEvents(client: WorkerClient, view: ViewState, isPaused: boolean, onSignedOut: () => void): Events {
+  const [status, setStatus] = useState<StoreStatus | undefined>()
+  const [reply, setReply] = useState<Events['reply']>()
+  const [problem, setProblem] = useState<Events['problem']>()
+  const [note, setNote] = useState('')
+  const [routes, setRoutes] = useState<readonly Route[]>([])
+  const [recordings, setRecordings] = useState<readonly Recording[]>([])
+  const opened = useRef(0)
+
+  useEffect(() => {
+    client.onStatus = (told) => {
+      setStatus(told)
+      if (told.connection === 'refused') onSignedOut()
+    }
+    const failed = (error: unknown): void => {
+      if (error instanceof SignedOut) onSignedOut()
+      else setNote(error instanceof Error ? error.message : String(error))
+    }
+    askRoutes().then((found) => setRoutes(found), failed)
+    askRecordings().then((found) => setRecordings(found), failed)
+  }, [client])
+
+  const open = async (source: Source): Promise<void> => {
+    const mine = ++opened.current
+    const tell = (text: string): void => {
+      // What became of a source that nobody looks at any more is nothing to tell.
+      if (mine === opened.current) setNote(text)
+    }
+    tell('')
+    try {
+      tell((await client.call('open', source)).note ?? '')
+    } catch (error) {
+      tell(error instanceof Error ? error.message : String(error))
+    }
+  }
+  useEffect(() => {
+    if (view.source !== 'file')
+      void open(view.source === 'live' ? { kind: 'live' } : { kind: 'session', id: view.source })
+  }, [client, view.source])
+
+  const take = (answer: QueryReply): void => {
+    if (answer.kind === 'found') {
+      setReply(answer)
+      setProblem(undefined)
+    } else if (answer.kind === 'problem') setProblem(answer.problem)
+  }
+  const { filter, range, sort } = view
+  useEffect(() => {
+    const timer = setTimeout(() => void client.call('query', { filter, range, sort }).then(take), TYPING_MS)
+    return () => clearTimeout(timer)
+  }, [client, filter, range, sort, view.source])
+  useRefresh(client, status, isPaused, take)
+  return { status, reply, problem, note, routes, recordings, open }
 }
 
 /** Keeps the address and the view the same. */
@@ -251,7 +317,25 @@ function useRefresh(
   }, [client, status, isPaused])
 }
 
-function useKeys(filterField: RefObject<HTMLInputElement | null>, onEscape: () => void): void {
+function useNarrow(): boolean {
+  const [isNarrow, setNarrow] = useState(NARROW.matches)
+  useEffect(() => {
+    const onChange = (): void => setNarrow(NARROW.matches)
+    NARROW.addEventListener('change', onChange)
+    return () => NARROW.removeEventListener('change', onChange)
+  }, [])
+  return isNarrow
+}
+
+interface KeyActions {
+  readonly onEscape: () => void
+  readonly onPanel: (panel: Panel) => void
+  readonly onPause: () => void
+}
+
+function useKeys(filterField: RefObject<HTMLInputElement | null>, actions: KeyActions): void {
+  const latest = useRef(actions)
+  latest.current = actions
   useEffect(() => {
     const onKey = (event: KeyboardEvent): void => {
       const { target } = event
@@ -263,7 +347,9 @@ function useKeys(filterField: RefObject<HTMLInputElement | null>, onEscape: () =
         return
       if (event.ctrlKey || event.metaKey || event.altKey) return
       if (event.key === '/') filterField.current?.focus()
-      else if (event.key === 'Escape') onEscape()
+      else if (event.key === 'Escape') latest.current.onEscape()
+      else if (event.key === 'p') latest.current.onPause()
+      else if (PANEL_KEYS[event.key] !== undefined) latest.current.onPanel(PANEL_KEYS[event.key] ?? 'list')
       else if (event.key === '?') document.querySelector<HTMLButtonElement>('.filter > button')?.click()
       else if (
         (event.key === 'j' || event.key === 'k') &&
@@ -339,6 +425,7 @@ async function signInByAddress(): Promise<string | undefined> {
   return (await isSignedIn()) ? undefined : ''
 }
 
+applyTheme()
 const root = document.getElementById('app')
 if (root !== null) {
   signInByAddress()

@@ -2,6 +2,7 @@
 import type { RecordedEvent } from '@prexy/events/recorded-event'
 import type { Rule, RuleSetOptions } from '@prexy/rewrite/rules'
 import type { FilterProblem } from './filter.ts'
+import type { ExplainedHit, HuntReport, HuntRequest, HuntStatus } from './hunt-protocol.ts'
 import type { Histogram, Range, Sort, Totals } from './query.ts'
 
 export type Source =
@@ -16,7 +17,14 @@ export interface Query {
 }
 
 export type QueryReply =
-  | { readonly kind: 'found'; readonly count: number; readonly version: number; readonly histogram: Histogram }
+  | {
+      readonly kind: 'found'
+      readonly count: number
+      readonly version: number
+      /** Rows that came before the first one that there was, since the answer before. */
+      readonly above: number
+      readonly histogram: Histogram
+    }
   | { readonly kind: 'problem'; readonly problem: FilterProblem }
   /** A later question came. */
   | { readonly kind: 'stopped' }
@@ -44,6 +52,8 @@ export interface Row {
   readonly upstreamConnectedUs?: number
   readonly responseHeadUs?: number
   readonly outBytes: number | undefined
+  /** Of the rule with the highest level that hit it, and how many did. */
+  readonly found: { readonly title: string; readonly level: string | undefined; readonly rules: number } | undefined
 }
 
 /** One replacement; `start` and `end` are offsets into the body before. */
@@ -89,6 +99,11 @@ export interface Calls {
   readonly refresh: { readonly args: undefined; readonly result: QueryReply }
   readonly rows: { readonly args: { readonly start: number; readonly count: number }; readonly result: readonly Row[] }
   readonly event: { readonly args: string; readonly result: RecordedEvent | undefined }
+  readonly hunt: { readonly args: HuntRequest | undefined; readonly result: undefined }
+  readonly stopHunt: { readonly args: undefined; readonly result: undefined }
+  readonly huntReport: { readonly args: undefined; readonly result: HuntReport }
+  /** What the hunt found in the event of that name. */
+  readonly explain: { readonly args: string; readonly result: readonly ExplainedHit[] }
   readonly totals: {
     readonly args: undefined
     readonly result: { readonly totals: Totals; readonly slowest: readonly Row[] }
@@ -127,4 +142,5 @@ export interface StoreStatus {
   readonly connection: 'none' | 'loading' | 'connecting' | 'live' | 'lost' | 'refused' | 'loaded'
   /** From 0 to 1, while a file is read whose size is known. */
   readonly progress: number | undefined
+  readonly hunt: HuntStatus
 }

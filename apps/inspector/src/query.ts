@@ -1,5 +1,7 @@
 /** Questions about the events of a store: which ones, in which order, how many over time, how many of what. */
-import type { Term, TermTest } from './filter.ts'
+import { quotedValue, type Term, type TermTest } from './filter.ts'
+import { levelRank } from './hunt.ts'
+import type { HuntRule } from './hunt-protocol.ts'
 import {
   type Block,
   detailsOf,
@@ -15,7 +17,7 @@ export interface Range {
   readonly toMs: number
 }
 
-export type SortColumn = NumberColumnName | TextColumnName | 'type' | 'hits'
+export type SortColumn = NumberColumnName | TextColumnName | 'type' | 'hits' | 'found'
 
 export interface Sort {
   readonly column: SortColumn
@@ -40,18 +42,18 @@ const TEXT_FIELDS: Readonly<Record<string, TextColumnName>> = {
 const NUMBER_FIELDS: Readonly<Record<string, NumberColumnName>> = { status: 'status', dur: 'endUs', size: 'outBytes' }
 
 /** One octet per row, nonzero where all terms hold. */
-export function matchesIn(block: Block, terms: readonly Term[]): Uint8Array {
+export function matchesIn(block: Block, terms: readonly Term[], rules: readonly HuntRule[]): Uint8Array {
   const matching = new Uint8Array(block.rows).fill(1)
   for (const { negated, tests } of terms) {
     const held = new Uint8Array(block.rows)
-    for (const test of tests) mark(block, test, held)
+    for (const test of tests) mark(block, test, rules, held)
     const wanted = negated ? 0 : 1
     for (let row = 0; row < matching.length; row++) if (held[row] !== wanted) matching[row] = 0
   }
   return matching
 }
 
-function mark(block: Block, test: TermTest, held: Uint8Array): void {
+function mark(block: Block, test: TermTest, rules: readonly HuntRule[], held: Uint8Array): void {
   switch (test.kind) {
     case 'text': {
       const { codes, values } = textColumn(block, test.field)
@@ -68,6 +70,16 @@ function mark(block: Block, test: TermTest, held: Uint8Array): void {
     case 'rule': {
       const { hits } = detailsOf(block)
       for (let row = 0; row < held.length; row++) if ((hits[row]?.[test.rule] ?? 0) > 0) held[row] = 1
+      return
+    }
+    case 'hit': {
+      const fits = rules.map(({ title, id }) => test.pattern.test(title) || (id !== undefined && test.pattern.test(id)))
+      for (const [row, hit] of block.found ?? []) if (hit.some((rule) => fits[rule])) held[row] = 1
+      return
+    }
+    case 'level': {
+      const fits = rules.map(levelRank).map((rank) => rank >= test.from && rank <= test.to)
+      for (const [row, hit] of block.found ?? []) if (hit.some((rule) => fits[rule])) held[row] = 1
       return
     }
     default: {
@@ -100,7 +112,7 @@ export async function findEvents(
     if (!(await isWanted())) return undefined
     // What came into the block meanwhile belongs to the next search.
     const end = Math.min(block.rows, to - block.first)
-    const matching = matchesIn(block, terms)
+    const matching = matchesIn(block, terms, store.huntRules)
     const times = block.numbers.startedAtMs
     const part = new Uint32Array(block.rows)
     let count = 0
@@ -143,6 +155,14 @@ function keysOf(store: EventStore, column: SortColumn): Float64Array {
       const { hits } = detailsOf(block)
       for (let row = 0; row < block.rows; row++) keys[block.first - first + row] = sum(hits[row]) ?? Number.NaN
     }
+    return keys
+  }
+  if (column === 'found') {
+    const ranks = store.huntRules.map(levelRank)
+    keys.fill(Number.NaN)
+    for (const block of blocks)
+      for (const [row, rules] of block.found ?? [])
+        keys[block.first - first + row] = Math.max(...rules.map((rule) => ranks[rule]))
     return keys
   }
   const texts: TextColumn[] = []
@@ -238,6 +258,10 @@ export interface Totals {
 
 const MAX_TOTALS = 50
 const MAX_SLOWEST = 20
+/** UTF-16 units of a value that is offered while somebody types. */
+const MAX_COMPLETED_UNITS = 200
+/** Of one that is counted; longer ones are cut, and counted together where they begin alike. */
+const MAX_COUNTED_UNITS = 500
 
 export function totalsOf(store: EventStore, events: Uint32Array): Totals {
   type Sums = Map<string, { events: number; failures: number; us: number; filter: string }>
@@ -270,7 +294,10 @@ export function totalsOf(store: EventStore, events: Uint32Array): Totals {
       ['outcome', text(block.texts.outcome)],
       ['reason', text(block.texts.reason)],
     ] as const) {
-      if (value !== undefined) add(sums[name], value, `${name}:${quotedValue(value)}`, us, failed)
+      if (value === undefined) continue
+      const isLong = value.length > MAX_COUNTED_UNITS
+      const shown = isLong ? value.slice(0, MAX_COUNTED_UNITS) : value
+      add(sums[name], shown, `${name}:${quotedValue(isLong ? `${shown}*` : shown)}`, us, failed)
     }
     const status = block.numbers.status[row]
     if (status > 0) add(sums.status, String(status), `status:${status}`, us, failed)
@@ -309,10 +336,6 @@ export function totalsOf(store: EventStore, events: Uint32Array): Totals {
   }
 }
 
-function quotedValue(value: string): string {
-  return /[\s",]/.test(value) ? JSON.stringify(value) : value
-}
-
 /** What a field has been seen with, most frequent blocks first; for completion. */
 export function valuesOf(store: EventStore, field: string, most: number): readonly string[] {
   const values = new Set<string>()
@@ -324,10 +347,15 @@ export function valuesOf(store: EventStore, field: string, most: number): readon
       }
     return [...values].sort()
   }
+  if (field === 'hit')
+    return store.huntRules
+      .map(({ title }) => title)
+      .sort()
+      .slice(0, most)
   if (field !== 'type' && !Object.hasOwn(TEXT_FIELDS, field)) return []
   for (const block of store.blocks) {
     for (const value of textColumn(block, field).values) {
-      if (value !== undefined) values.add(value)
+      if (value !== undefined && value.length <= MAX_COMPLETED_UNITS) values.add(value)
       if (values.size >= most) return [...values].sort()
     }
   }

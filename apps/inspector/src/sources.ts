@@ -1,5 +1,6 @@
 /** Where events come from: a proxy that runs, a session that it recorded, a segment file. */
 import { Decoder } from '@prexy/msgpack/decode'
+import { DecodeError } from '@prexy/msgpack/errors'
 import { LazyValue } from '@prexy/msgpack/lazy-value'
 import { ValueSplitter } from '@prexy/msgpack/value-splitter'
 import { FrameScanner } from '@prexy/record/frames'
@@ -76,36 +77,61 @@ export async function readSegment(file: Blob, sink: Sink): Promise<FileOutcome> 
   for await (const chunk of piecesOf(file)) {
     for (const frame of scanner.push(chunk)) {
       if (frame.kind === 'damage') damagedBytes += frame.bytes
-      else if (frame.kind === 'events') batch.add(frame.payload)
+      else if (frame.kind === 'events') damagedBytes += batch.add(frame.payload)
     }
     loaded += chunk.length
     sink.progress({ loaded, total: file.size })
   }
-  batch.flush()
+  damagedBytes += batch.flush()
   for (const damage of scanner.end()) damagedBytes += damage.bytes
   if (problem !== undefined)
-    throw new Error(`the file ${problem}: open a segment, a file of record.directory whose name ends in .prexyrec`)
+    throw new Error(
+      `the file ${problem}: open a segment, a file of record.directory whose name ends in .prexyrec, not compressed`,
+    )
   return { damagedBytes }
 }
 
-/** Makes few large pieces of many small frames: each piece costs columns of its own to read it. */
-function batchesFor({ append }: Sink): { add: (octets: Uint8Array) => void; flush: () => void } {
+/**
+ * Makes few large pieces of many small frames: each piece costs columns of its own to read it. Both functions give the octets
+ * of frames whose checksums are right and whose events are no MessagePack; the others are taken.
+ */
+function batchesFor({ append }: Sink): { add: (octets: Uint8Array) => number; flush: () => number } {
   const held = new Uint8Array(BATCH_BYTES)
+  const ends: number[] = []
   let length = 0
-  const flush = (): void => {
-    if (length > 0) append(held.subarray(0, length))
+  const isTaken = (octets: Uint8Array): boolean => {
+    try {
+      append(octets)
+      return true
+    } catch (error) {
+      if (error instanceof DecodeError) return false
+      throw error
+    }
+  }
+  const flush = (): number => {
+    let unreadable = 0
+    if (length > 0 && !isTaken(held.subarray(0, length))) {
+      for (const [index, end] of ends.entries()) {
+        const frame = held.subarray(ends[index - 1] ?? 0, end)
+        if (!isTaken(frame)) unreadable += frame.length
+      }
+    }
     length = 0
+    ends.length = 0
+    return unreadable
   }
   return {
     flush,
     add(octets) {
-      if (length + octets.length > BATCH_BYTES) flush()
+      let unreadable = length + octets.length > BATCH_BYTES ? flush() : 0
       if (octets.length > BATCH_BYTES) {
-        append(octets)
-        return
+        if (!isTaken(octets)) unreadable += octets.length
+        return unreadable
       }
       held.set(octets, length)
       length += octets.length
+      ends.push(length)
+      return unreadable
     },
   }
 }

@@ -10,6 +10,7 @@ import { parseRecordedEvent } from '@prexy/events/parse-recorded'
 import { ColumnReader, type ColumnSpec } from '@prexy/msgpack/columns'
 import { decode, Decoder } from '@prexy/msgpack/decode'
 import { LazyValue } from '@prexy/msgpack/lazy-value'
+import type { HuntRule } from './hunt-protocol.ts'
 
 /** Rows of one block. */
 export const BLOCK_ROWS = 8_192
@@ -25,13 +26,7 @@ export interface StoreLimits {
 
 export const DEFAULT_STORE_LIMITS: StoreLimits = { maxEvents: 270_000, maxBytes: 192 * 1024 * 1024 }
 
-export const NUMBER_COLUMNS = [
-  'startedAtMs',
-  'sequence',
-  'status',
-  'endUs',
-  'outBytes',
-] as const
+export const NUMBER_COLUMNS = ['startedAtMs', 'sequence', 'status', 'endUs', 'outBytes'] as const
 export const TEXT_COLUMNS = [
   'kind',
   'run',
@@ -94,12 +89,16 @@ export interface Block {
     readonly typeIndex: Map<string, number>
     hits: (readonly number[] | undefined)[]
   }
+  /** By row: rules of the hunt that hit it, as positions in `huntRules` of the store. */
+  found: Map<number, readonly number[]> | undefined
 }
 
 const lazy = new Decoder()
 
 export class EventStore {
   readonly blocks: Block[] = []
+  /** Of the hunt whose hits the blocks have. */
+  huntRules: readonly HuntRule[] = []
   readonly #limits: StoreLimits
   #next = 0
   #bytes = 0
@@ -245,11 +244,12 @@ export function timingsOf(block: Block, row: number): Readonly<Partial<Record<Ti
 const TIMINGS = ['requestHeadUs', 'upstreamConnectedUs', 'responseHeadUs'] as const
 type TimingName = (typeof TIMINGS)[number]
 
-/** Media types of responses and hits per rule, read out of the events of the block as far as that was not done. */
-export function detailsOf(block: Block): Block['details'] {
+/** Media types of responses and hits per rule, read out of the events before `to` as far as that was not done. */
+export function detailsOf(block: Block, to: number = block.rows): Block['details'] {
   const { details } = block
   const rewritten = block.texts.treatment.values.indexOf('rewritten')
-  for (let row = details.rows; row < block.rows; row++) {
+  const end = Math.min(block.rows, to)
+  for (let row = details.rows; row < end; row++) {
     details.types.codes[row] = 0
     const isExchange = block.texts.method.codes[row] !== 0
     const map = isExchange ? lazy.decodeLazy(eventOctets(block, row), 0) : undefined
@@ -260,7 +260,7 @@ export function detailsOf(block: Block): Block['details'] {
     details.types.codes[row] = codeOf(details.types.values, details.typeIndex, mediaTypeOf(map.get('response')))
     details.hits.push(block.texts.treatment.codes[row] === rewritten && rewritten > 0 ? hitsOf(map) : undefined)
   }
-  details.rows = block.rows
+  details.rows = Math.max(details.rows, end)
   return details
 }
 
@@ -311,6 +311,7 @@ function newBlock(first: number): Block {
     texts: recordOf(TEXT_COLUMNS, newTextColumn),
     indexes: recordOf(TEXT_COLUMNS, () => new Map<string, number>()),
     details: { rows: 0, types: newTextColumn(), typeIndex: new Map(), hits: [] },
+    found: undefined,
   }
 }
 

@@ -9,6 +9,8 @@ export interface ListColumn {
   readonly sort: SortColumn
   /** Of a grid. */
   readonly width: string
+  /** The least of it, with the gap beside it. */
+  readonly minRem: number
   readonly isDefault: boolean
   readonly isNumber: boolean
   /** Undefined: the cell is drawn. */
@@ -16,10 +18,11 @@ export interface ListColumn {
 }
 
 export const COLUMNS: readonly ListColumn[] = [
-  column('time', 'Time', 'sequence', '7.5rem', true, false, (row) => timeText(row.startedAtMs)),
+  column('time', 'Time', 'sequence', '6.5rem', true, false, (row) => timeText(row.startedAtMs)),
   column('method', 'Method', 'method', '4.5rem', true, false, (row) => row.method ?? row.kind),
   column('status', 'Status', 'status', '4rem', true, true, (row) => row.status?.toString()),
   column('host', 'Host', 'host', 'minmax(6rem, 1fr)', true, false, (row) => row.host),
+  column('hit', 'Hits', 'found', 'minmax(6rem, 1.5fr)', true, false, undefined),
   column('target', 'Target', 'target', 'minmax(10rem, 3fr)', true, false, (row) => row.target),
   column('route', 'Route', 'route', 'minmax(5rem, 1fr)', false, false, (row) => row.route),
   column('type', 'Type', 'type', 'minmax(6rem, 1fr)', true, false, (row) => row.type),
@@ -41,5 +44,9 @@ function column(
   isNumber: boolean,
   text: ListColumn['text'],
 ): ListColumn {
-  return { name, title, sort, width, isDefault, isNumber, text }
+  const minRem = 0.5 + Number(/[\d.]+/.exec(width)?.[0] ?? 0)
+  return { name, title, sort, width, minRem, isDefault, isNumber, text }
 }
+
+/** What a narrow screen has room for, as long as nobody chose columns. */
+export const NARROW_COLUMNS: readonly string[] = ['method', 'status', 'hit', 'target', 'duration']

@@ -10,6 +10,7 @@ import type { Panel, ViewState } from './view-state.ts'
 const PANELS: readonly (readonly [Panel, string])[] = [
   ['list', 'Events'],
   ['totals', 'Totals'],
+  ['hunt', 'Hunt'],
   ['workbench', 'Rule workbench'],
 ]
 
@@ -23,6 +24,8 @@ const CONNECTIONS: Readonly<Record<StoreStatus['connection'], string>> = {
   loaded: 'recorded',
 }
 
+const LOADING: readonly StoreStatus['connection'][] = ['loading', 'connecting']
+
 interface TopBarProps {
   readonly view: ViewState
   readonly onView: (change: Partial<ViewState>) => void
@@ -30,11 +33,14 @@ interface TopBarProps {
   /** Events that the filter lets through. */
   readonly count: number
   readonly recordings: readonly Recording[]
+  readonly isPaused: boolean
+  readonly onPause: (isPaused: boolean) => void
   readonly onFile: (file: File) => void
   readonly onSignOut: () => void
 }
 
-export function TopBar({ view, onView, status, count, recordings, onFile, onSignOut }: TopBarProps): JSX.Element {
+export function TopBar(props: TopBarProps): JSX.Element {
+  const { view, onView, status, count, recordings, isPaused, onPause, onFile, onSignOut } = props
   const [isColumns, setColumns] = useState(false)
   const fileField = useRef<HTMLInputElement>(null)
   return (
@@ -80,7 +86,7 @@ export function TopBar({ view, onView, status, count, recordings, onFile, onSign
             event.currentTarget.value = ''
           }}
         />
-        <span class="status" role="status">
+        <span class={`status is-${status?.connection ?? 'none'}`} role="status">
           {status === undefined ? '' : CONNECTIONS[status.connection]}
           {status?.progress === undefined ? '' : ` ${Math.round(100 * status.progress)} %`}
         </span>
@@ -98,16 +104,33 @@ export function TopBar({ view, onView, status, count, recordings, onFile, onSign
           {' · '}
           {bytesText(status?.bytes ?? 0)}
         </span>
+        {view.source === 'live' && (
+          <button
+            type="button"
+            aria-pressed={isPaused}
+            title="events go on to be taken; the list stands still (p)"
+            onClick={() => onPause(!isPaused)}
+          >
+            Pause
+          </button>
+        )}
         <button type="button" onClick={() => setColumns(!isColumns)} aria-expanded={isColumns}>
           Columns
         </button>
-        <button type="button" onClick={toggleTheme}>
-          Dark or light
+        <button type="button" onClick={toggleTheme} aria-label="dark or light" title="dark or light">
+          ◐
         </button>
         <button type="button" onClick={() => onSignOut()}>
           Sign out
         </button>
       </header>
+      {status !== undefined && LOADING.includes(status.connection) && (
+        <progress
+          class="loading"
+          aria-label="loading"
+          {...(status.progress === undefined ? {} : { max: 1, value: status.progress })}
+        />
+      )}
       {isColumns && (
         <fieldset class="columns">
           <legend>Columns</legend>
@@ -133,9 +156,26 @@ export function TopBar({ view, onView, status, count, recordings, onFile, onSign
   )
 }
 
+const THEME = 'prexy-theme'
+
+/** What somebody chose in this browser before. */
+export function applyTheme(): void {
+  try {
+    const theme = localStorage.getItem(THEME)
+    if (theme === 'dark' || theme === 'light') document.documentElement.dataset.theme = theme
+  } catch {
+    // Storage can be switched off.
+  }
+}
+
 function toggleTheme(): void {
   const { dataset } = document.documentElement
   const isDark =
     dataset.theme === undefined ? matchMedia('(prefers-color-scheme: dark)').matches : dataset.theme === 'dark'
   dataset.theme = isDark ? 'light' : 'dark'
+  try {
+    localStorage.setItem(THEME, dataset.theme)
+  } catch {
+    // It holds as long as the page.
+  }
 }

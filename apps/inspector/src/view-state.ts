@@ -2,7 +2,9 @@
 import type { Range, Sort } from './query.ts'
 import { COLUMNS } from './table-columns.ts'
 
-export type Panel = 'list' | 'totals' | 'workbench'
+export type Panel = 'list' | 'totals' | 'hunt' | 'workbench'
+
+const PANELS: readonly Panel[] = ['totals', 'hunt', 'workbench']
 
 export interface ViewState {
   /** `live` or the id of a session; `file` cannot be opened again by an address. */
@@ -40,7 +42,7 @@ export function readView(fragment: string): ViewState {
   const selected = query.get('event')
   return {
     source: query.get('source') ?? 'live',
-    panel: panel === 'totals' || panel === 'workbench' ? panel : 'list',
+    panel: PANELS.find((known) => known === panel) ?? 'list',
     filter: query.get('filter') ?? '',
     range: range === null ? undefined : { fromMs: Number(range[1]), toMs: Number(range[2]) },
     sort: sortColumn === undefined ? DEFAULT_VIEW.sort : { column: sortColumn, descending: sort?.[1] === '-' },

@@ -81,7 +81,7 @@ export function Workbench({
           />
         </label>
         <label>
-          Media type, by which variables are escaped
+          Media type, by which variables are escaped{' '}
           <input value={mediaType} onInput={(event) => onInput({ ...input, mediaType: event.currentTarget.value })} />
         </label>
         {body.length > MAX_BENCH_BYTES && (
@@ -132,7 +132,7 @@ export function Workbench({
             <button type="button" onClick={() => void exportYaml(reply.yaml)}>
               Copy as YAML
             </button>
-            <pre role="status" class="copied">
+            <pre role="status" class={told === '' ? 'hidden' : 'copied'}>
               {told}
             </pre>
           </>

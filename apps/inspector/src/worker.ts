@@ -1,7 +1,10 @@
 /** Holds the events and answers the page's questions about them. One for the list, one more for the rule workbench. */
+import { cutText } from './format.ts'
 import type { RecordedEvent } from '@prexy/events/recorded-event'
 import { DecodeError } from '@prexy/msgpack/errors'
 import { parseFilter, type Term } from './filter.ts'
+import { Hunt, levelRank } from './hunt.ts'
+import { NO_HUNT } from './hunt-protocol.ts'
 import { listenLive } from './live.ts'
 import type {
   CallMessage,
@@ -22,8 +25,13 @@ import { type Block, detailsOf, EventStore, type TextColumnName, timingsOf } fro
 const STATUS_MS = 100
 const HISTOGRAM_BARS = 120
 const MAX_VALUES = 200
+/** Rows between two of which a question is answered. */
+const AHEAD_ROWS = 1_024
+/** UTF-16 units of a cell of the list: an event of a file can have a target of megabytes. */
+const MAX_CELL_UNITS = 2_000
 
 const store = new EventStore()
+const hunt = new Hunt(store, () => setStatus({}))
 let stopSource: () => void = () => {}
 let status: StoreStatus = {
   events: 0,
@@ -32,6 +40,7 @@ let status: StoreStatus = {
   dropped: 0,
   connection: 'none',
   progress: undefined,
+  hunt: NO_HUNT,
 }
 let statusTimer: ReturnType<typeof setTimeout> | undefined
 
@@ -43,13 +52,21 @@ function setStatus(change: Partial<StoreStatus>): void {
   status = { ...status, ...change }
   statusTimer ??= setTimeout(() => {
     statusTimer = undefined
-    status = { ...status, events: store.count, bytes: store.bytes, evicted: store.evicted }
+    hunt.go()
+    status = {
+      ...status,
+      events: store.count,
+      bytes: store.bytes,
+      evicted: store.evicted,
+      hunt: { ...hunt.status, events: store.count },
+    }
     tell({ kind: 'status', status })
   }, STATUS_MS)
 }
 
 async function open(source: Source): Promise<{ note: string | undefined }> {
   stopSource()
+  hunt.clear()
   store.clear()
   found = { ...found, events: new Uint32Array(0), count: 0, seen: store.next }
   setStatus({ dropped: 0, progress: undefined, connection: source.kind === 'live' ? 'connecting' : 'loading' })
@@ -104,7 +121,7 @@ async function open(source: Source): Promise<{ note: string | undefined }> {
 function readDetailsAhead(): void {
   const block = store.blocks.find((each) => each.details.rows < each.rows)
   if (block === undefined) return
-  detailsOf(block)
+  detailsOf(block, block.details.rows + AHEAD_ROWS)
   setTimeout(readDetailsAhead, 0)
 }
 
@@ -117,6 +134,8 @@ interface Found {
   /** Events before this number were looked at. */
   readonly seen: number
   readonly version: number
+  /** Version of the hunt whose hits it knows. */
+  readonly hunted: number
 }
 
 let found: Found = {
@@ -126,6 +145,7 @@ let found: Found = {
   count: 0,
   seen: 0,
   version: 0,
+  hunted: 0,
 }
 let latest = 0
 
@@ -154,17 +174,20 @@ async function query(asked: Query): Promise<QueryReply> {
   const events = await findEvents(store, { terms, range: asked.range }, { from: 0, to: seen }, isWanted)
   if (events === undefined || mine !== latest) return { kind: 'stopped' }
   if (asked.sort.column !== 'sequence') sortEvents(store, events, asked.sort)
-  found = { query: asked, terms, events, count: events.length, seen, version: found.version + 1 }
-  return answer()
+  const { version: hunted } = hunt
+  found = { query: asked, terms, events, count: events.length, seen, version: found.version + 1, hunted }
+  return answer(0)
 }
 
-function answer(): QueryReply {
+function answer(above: number): QueryReply {
   const histogram = histogramOf(store, found.events.subarray(0, found.count), HISTOGRAM_BARS)
-  return { kind: 'found', count: found.count, version: found.version, histogram }
+  return { kind: 'found', count: found.count, version: found.version, above, histogram }
 }
 
 async function refresh(): Promise<QueryReply> {
-  if (found.query.sort.column !== 'sequence') return await query(found.query)
+  const isAboutHits = found.terms.some(({ tests }) => tests.some(({ kind }) => kind === 'hit' || kind === 'level'))
+  if (found.query.sort.column !== 'sequence' || (isAboutHits && found.hunted !== hunt.version))
+    return await query(found.query)
   const mine = latest
   const seen = store.next
   const { terms, query: asked } = found
@@ -184,9 +207,10 @@ async function refresh(): Promise<QueryReply> {
     events = room
   }
   events.set(added, found.count - gone)
-  const changed = gone > 0 || added.length > 0
-  found = { ...found, events, count, seen, version: found.version + (changed ? 1 : 0) }
-  return answer()
+  const { version: hunted } = hunt
+  const changed = gone > 0 || added.length > 0 || hunted !== found.hunted
+  found = { ...found, events, count, seen, version: found.version + (changed ? 1 : 0), hunted }
+  return answer(asked.sort.descending ? added.length : 0)
 }
 
 function eventAt(index: number): number {
@@ -208,7 +232,7 @@ function rowOf(event: number): Row | undefined {
   if (block === undefined) return undefined
   const row = event - block.first
   const { numbers } = block
-  const text = (name: TextColumnName): string | undefined => textAt(block, name, row)
+  const text = (name: TextColumnName): string | undefined => cutText(textAt(block, name, row), MAX_CELL_UNITS)
   const number = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value)
   const details = detailsOf(block)
   const kind = text('kind') ?? 'unknown'
@@ -223,7 +247,7 @@ function rowOf(event: number): Row | undefined {
     upstream: text('upstream'),
     client: text('client'),
     status: number(numbers.status[row]),
-    type: details.types.values[details.types.codes[row]],
+    type: cutText(details.types.values[details.types.codes[row]], MAX_CELL_UNITS),
     outcome: text('outcome'),
     treatment: text('treatment'),
     reason: text('reason'),
@@ -231,7 +255,15 @@ function rowOf(event: number): Row | undefined {
     endUs: number(numbers.endUs[row]),
     ...timingsOf(block, row),
     outBytes: number(numbers.outBytes[row]),
+    found: foundIn(block, row),
   }
+}
+
+function foundIn(block: Block, row: number): Row['found'] {
+  const rules = (block.found?.get(row) ?? []).map((rule) => store.huntRules[rule])
+  if (rules.length === 0) return undefined
+  const { title, level } = rules.reduce((most, rule) => (levelRank(rule) > levelRank(most) ? rule : most))
+  return { title: cutText(title, MAX_CELL_UNITS) ?? '', level, rules: rules.length }
 }
 
 function textAt(block: Block, name: TextColumnName, row: number): string | undefined {
@@ -239,8 +271,8 @@ function textAt(block: Block, name: TextColumnName, row: number): string | undef
   return values[codes[row]]
 }
 
-/** Undefined if there is no event of that name, or none any more. */
-function eventNamed(name: string): RecordedEvent | undefined {
+/** Number of the event of that name; undefined if there is none, or none any more. */
+function numberOf(name: string): number | undefined {
   const [, run, digits] = /^(.*)-(\d{1,15})$/.exec(name) ?? []
   const sequence = Number(digits)
   for (const block of store.blocks) {
@@ -249,10 +281,15 @@ function eventNamed(name: string): RecordedEvent | undefined {
     if (code <= 0) continue
     const sequences = block.numbers.sequence
     for (let row = 0; row < block.rows; row++) {
-      if (sequences[row] === sequence && codes[row] === code) return store.event(block.first + row)
+      if (sequences[row] === sequence && codes[row] === code) return block.first + row
     }
   }
   return undefined
+}
+
+function eventNamed(name: string): RecordedEvent | undefined {
+  const number = numberOf(name)
+  return number === undefined ? undefined : store.event(number)
 }
 
 type Handlers = {
@@ -275,6 +312,18 @@ const HANDLERS: Handlers = {
     if (record === undefined || record.kind === 'gap' || record.kind === 'application')
       return { problem: 'The event is not there any more.' }
     return attributeChanges(record, rules, options)
+  },
+  hunt(request) {
+    if (request === undefined) hunt.clear()
+    else hunt.start(request)
+  },
+  stopHunt() {
+    hunt.stop()
+  },
+  huntReport: () => hunt.report(),
+  explain(name) {
+    const number = numberOf(name)
+    return number === undefined ? [] : hunt.explain(number)
   },
   bench: ({ rules, body, mediaType }) => runBench(rules, body, mediaType),
 }

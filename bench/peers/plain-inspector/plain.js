@@ -7,9 +7,11 @@ const [file, filter] = document.querySelectorAll('input')
 const body = document.querySelector('tbody')
 let events = []
 
-file.addEventListener('change', async () => {
-  events = [...decodeMulti(await file.files[0].arrayBuffer())].reverse()
-  show(events)
+file.addEventListener('change', () => {
+  file.files[0].arrayBuffer().then((octets) => {
+    events = [...decodeMulti(octets)].reverse()
+    show(events)
+  }, alert)
 })
 
 filter.addEventListener('input', () => show(events.filter(({ target }) => target.includes(filter.value))))

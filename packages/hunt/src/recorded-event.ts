@@ -130,8 +130,17 @@ function bodyText(body: RecordedBody | undefined): string | undefined {
 function basicUser(authorization: string | undefined): string | undefined {
   const match = /^basic ([A-Za-z0-9+/=]{1,4096})$/i.exec(authorization ?? '')
   if (match === null) return undefined
-  const [name, ...rest] = Buffer.from(match[1], 'base64').toString().split(':')
+  const [name, ...rest] = fromBase64(match[1]).split(':')
   return rest.length === 0 || name === '' ? undefined : name
+}
+
+/** Without the runtime's Buffer: recordings are hunted in in browsers, too. Empty for what is no base64. */
+function fromBase64(text: string): string {
+  try {
+    return new TextDecoder().decode(Uint8Array.from(atob(text), (unit) => unit.charCodeAt(0)))
+  } catch {
+    return ''
+  }
 }
 
 function textOfExchange(
@@ -147,7 +156,8 @@ function textOfExchange(
   return lines.join('\n')
 }
 
-function applicationEvent(record: ApplicationRecord): HuntEvent {
+/** An event of an application as rules see it. */
+export function applicationEvent(record: ApplicationRecord): HuntEvent {
   const fields = new Map<string, FieldValue>(Object.entries(record.data ?? {}))
   for (const [name, value] of Object.entries({
     name: record.name,
