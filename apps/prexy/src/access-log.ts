@@ -4,7 +4,6 @@ import type { ExchangeEvent, ShadowTreatment } from '@prexy/events/exchange'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
 import type { SeenRequest } from '@prexy/proxy/proxy-config'
-import { pino } from 'pino'
 import type { LogFiles } from './log-file.ts'
 import { logLine } from './log-line.ts'
 import type { LogFormat } from './program.ts'
@@ -28,12 +27,12 @@ const MAX_PENDING_LOG_BYTES = 4 * 1024 * 1024
  * `worker` is told in lines for programs. Where there is an `accessLog`, standard error gets failures only. Throws an
  * error for the user if its file cannot be opened.
  */
-export function createAccessLog(
+export async function createAccessLog(
   { log, accessLog }: Pick<Config, 'log' | 'accessLog'>,
   files: LogFiles,
   worker?: number,
-): AccessLog {
-  const onStandardError = standardErrorLog(log, worker)
+): Promise<AccessLog> {
+  const onStandardError = await standardErrorLog(log, worker)
   if (accessLog === undefined) return onStandardError
   const line = logLine(accessLog.format, exchangeFields)
   const file = accessLog.file === undefined ? undefined : files.at(accessLog.file)
@@ -59,12 +58,12 @@ function isFailure({ outcome, status }: ExchangeEvent): boolean {
   return outcome === 'answered' ? status !== undefined && status >= 500 : outcome !== 'completed'
 }
 
-function standardErrorLog(format: LogFormat, worker: number | undefined): AccessLog {
+async function standardErrorLog(format: LogFormat, worker: number | undefined): Promise<AccessLog> {
   switch (format) {
     case 'off':
       return { flush() {} }
     case 'json':
-      return jsonLog(worker === undefined ? {} : { worker })
+      return await jsonLog(worker === undefined ? {} : { worker })
     case 'text': {
       const style = stylesFor(process.stderr, process.env)
       return {
@@ -84,28 +83,14 @@ function standardErrorLog(format: LogFormat, worker: number | undefined): Access
   }
 }
 
-function jsonLog(base: { readonly worker?: number }): AccessLog {
-  const destination = pino.destination({ fd: 2, sync: false, maxLength: MAX_PENDING_LOG_BYTES })
-  // As in main.ts: who reads the log may go away.
-  destination.on('error', () => {})
-  const logger = pino({ base, timestamp: pino.stdTimeFunctions.isoTime }, destination)
+async function jsonLog(base: { readonly worker?: number }): Promise<AccessLog> {
+  const { openJsonLog } = await import('./json-log.ts')
+  const log = openJsonLog(base, MAX_PENDING_LOG_BYTES)
   return {
-    exchange(event) {
-      logger.info(exchangeFields(event), 'exchange')
-    },
-    upstream({ atMs: _atMs, ...fields }) {
-      logger.warn(fields, 'upstream')
-    },
-    refused({ atMs: _atMs, ...fields }) {
-      logger.warn(fields, 'refused')
-    },
-    flush() {
-      try {
-        destination.flushSync()
-      } catch {
-        // Nobody reads it any more.
-      }
-    },
+    exchange: (event) => log.info(exchangeFields(event), 'exchange'),
+    upstream: ({ atMs: _atMs, ...fields }) => log.warn(fields, 'upstream'),
+    refused: ({ atMs: _atMs, ...fields }) => log.warn(fields, 'refused'),
+    flush: () => log.flush(),
   }
 }
 

@@ -2,7 +2,7 @@
 import { newToken } from '@prexy/admin/access'
 import { type AdminServer, startAdmin } from '@prexy/admin/admin-server'
 import type { AdminHost, AdminRoute, AdminStatus, ReloadOutcome } from '@prexy/admin/host'
-import { Ingest } from '@prexy/admin/ingest'
+import type { Ingest } from '@prexy/admin/ingest'
 import { mergeSnapshots } from '@prexy/admin/metrics'
 import type { AdminSettings, IngestSettings, RouteConfig } from '@prexy/config/config'
 import { addressUrl } from './address-url.ts'
@@ -34,7 +34,7 @@ export async function startAdminListener(
   const token = settings.token ?? newToken()
   const { host = '0.0.0.0', port } = settings.listen
   const assets = await inspectorAssets()
-  const ingest = ingestOf(settings.ingest, duties.service)
+  const ingest = await ingestOf(settings.ingest, duties.service)
   let server: AdminServer
   try {
     server = await startAdmin({
@@ -56,8 +56,12 @@ export async function startAdminListener(
   return server
 }
 
-function ingestOf(settings: IngestSettings | undefined, { recordApplication }: Service): Ingest | undefined {
+async function ingestOf(
+  settings: IngestSettings | undefined,
+  { recordApplication }: Service,
+): Promise<Ingest | undefined> {
   if (settings === undefined || recordApplication === undefined) return undefined
+  const { Ingest } = await import('@prexy/admin/ingest')
   const { token, origins, ...limits } = settings
   return new Ingest({ record: recordApplication, origins, limits, ...(token === undefined ? {} : { token }) })
 }

@@ -46,7 +46,7 @@ export interface Service {
 /** Serves in this process. Rejects where it cannot, with an error for the user if it is the configuration's. */
 export async function serveHere(first: Plan, source: Source, say: (line: string) => void): Promise<Service> {
   const logFiles = new LogFiles(say)
-  let log = createAccessLog(first.config, logFiles)
+  let log = await createAccessLog(first.config, logFiles)
   const { record } = first.config
   let recording: RunningRecording | undefined
   if (record !== undefined) {
@@ -72,7 +72,7 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
     async change(plan) {
       const old = log
       try {
-        log = createAccessLog(plan.config, logFiles)
+        log = await createAccessLog(plan.config, logFiles)
         const prepared = await server.prepare(proxyConfig(plan))
         prepared.commit()
       } catch (error) {

@@ -179,7 +179,7 @@ class Worker {
     try {
       const plan = this.#plan(files)
       const { record } = plan.config
-      this.#log = createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
+      this.#log = await createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
       if (record !== undefined && session !== undefined) {
         const { startRecording } = await import('./record-setup.ts')
         this.#recording = await startRecording(record, say, session)
@@ -204,7 +204,7 @@ class Worker {
     try {
       if (this.#server === undefined) throw new Error('the worker has not started')
       const plan = this.#plan(files)
-      const log = createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
+      const log = await createAccessLog(plan.config, this.#logFiles, cluster.worker?.id)
       const prepared = await this.#server.prepare(this.#proxyConfig(plan, log))
       this.#prepared = { change, config: prepared, log, logFile: plan.config.accessLog?.file }
       this.#drainMs = drainMsOf(plan.config)

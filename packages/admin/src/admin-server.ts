@@ -6,13 +6,11 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { WebSocketServer } from 'ws'
 import { Access, type AccessRequest } from './access.ts'
 import { type ApiAnswer, fault, findOperation, json } from './api.ts'
 import { answerEvents, EVENTS_PATH } from './events-endpoint.ts'
 import type { AdminHost } from './host.ts'
 import type { Ingest } from './ingest.ts'
-import { parseSubscription, sendLive } from './live-socket.ts'
 import { ClientGone, requestOctets } from './request-octets.ts'
 
 export interface AdminLimits {
@@ -107,7 +105,9 @@ export async function startAdmin(init: AdminInit): Promise<AdminServer> {
     })
   })
   server.headersTimeout = limits.requestMs
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: limits.maxBodyBytes, perMessageDeflate: false })
+  const { feed } = init.host
+  const viewers =
+    feed === undefined ? undefined : (await import('./live-viewers.ts')).openViewers(feed, limits.maxBodyBytes)
   const report = (error: unknown): void => {
     init.onError?.(error instanceof Error ? error : new Error(String(error)))
   }
@@ -121,31 +121,24 @@ export async function startAdmin(init: AdminInit): Promise<AdminServer> {
   })
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on('error', () => socket.destroy())
-    const { feed } = init.host
     const url = urlOf(request)
-    const subscription = parseSubscription(url.searchParams)
     const sender = accessRequest(request, true)
     const verdict = access.checkSender(sender) ?? access.checkToken(sender, Date.now())
     if (verdict !== undefined) refuseUpgrade(socket, verdict.status, verdict.reason)
-    else if (url.pathname !== LIVE_PATH || feed === undefined)
+    else if (url.pathname !== LIVE_PATH || viewers === undefined)
       refuseUpgrade(socket, 404, 'there are no live events here')
-    else if (subscription === undefined) refuseUpgrade(socket, 400, 'after= is FEED:NUMBER')
-    else {
-      sockets.handleUpgrade(request, socket, head, (webSocket) => {
-        if (!sendLive(webSocket, feed, subscription)) webSocket.close(1013, 'there are too many viewers')
-      })
-    }
+    else if (!viewers.take(request, socket, head, url.searchParams)) refuseUpgrade(socket, 400, 'after= is FEED:NUMBER')
   })
   server.listen(init.listen.port, init.listen.host)
   await once(server, 'listening')
   return {
     address: { host: init.listen.host, port: portOf(server) },
     async stop() {
-      for (const socket of sockets.clients) socket.close(1001, 'the proxy stops')
+      viewers?.close()
       const closed = once(server, 'close')
       server.close()
       server.closeAllConnections()
-      for (const socket of sockets.clients) socket.terminate()
+      viewers?.terminate()
       await closed
     },
   }

@@ -2,7 +2,6 @@
 import type { AdminHost } from './host.ts'
 import type { MetricsSnapshot } from './metrics.ts'
 import { PROMETHEUS_TYPE, prometheusText } from './prometheus.ts'
-import { recordingList, recordingOctets } from './recordings.ts'
 
 export interface ApiAnswer {
   readonly status: number
@@ -113,8 +112,11 @@ export const OPERATIONS: readonly Operation[] = [
     open: false,
     answers: { 200: 'Newest first.', 404: 'Nothing is recorded.' },
     type: JSON_TYPE,
-    handle: async ({ host }) =>
-      host.recordings === undefined ? notRecorded() : json(await recordingList(host.recordings)),
+    handle: async ({ host }) => {
+      if (host.recordings === undefined) return notRecorded()
+      const { recordingList } = await import('./recordings.ts')
+      return json(await recordingList(host.recordings))
+    },
   },
   {
     method: 'GET',
@@ -125,6 +127,7 @@ export const OPERATIONS: readonly Operation[] = [
     type: MESSAGEPACK_TYPE,
     handle: async ({ host, name }) => {
       if (host.recordings === undefined) return notRecorded()
+      const { recordingOctets } = await import('./recordings.ts')
       const octets = await recordingOctets(host.recordings, name)
       if (octets === undefined) return fault(404, `there is no session ${name}`)
       return { status: 200, type: MESSAGEPACK_TYPE, body: octets }

@@ -59,7 +59,7 @@ async function start(origin: DemoOrigin, port: number, quiet: boolean): Promise<
     loaded.value,
     compiled,
     Date.now(),
-    createAccessLog({ log: quiet ? 'off' : 'text' }, new LogFiles(() => {})),
+    await createAccessLog({ log: quiet ? 'off' : 'text' }, new LogFiles(() => {})),
   )
 }
 
