@@ -161,7 +161,11 @@ export class ClickHouse {
       response = await fetch(url, {
         method: 'POST',
         body: rows ?? statement,
-        headers: { authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}` },
+        headers: {
+          authorization: `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`,
+          // Between two batches the server may take an idle connection for a dead one, just when it is used again.
+          connection: 'close',
+        },
         // An engine that is somewhere else would get the password, too.
         redirect: 'error',
         signal: AbortSignal.timeout(this.#timeoutSeconds * 1_000),

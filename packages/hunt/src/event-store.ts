@@ -10,6 +10,7 @@ import { foldCase } from '@prexy/sigma/fold'
 import { parseAddress } from '@prexy/sigma/network'
 import { numberOf } from '@prexy/sigma/numeric'
 import { addressText } from '@prexy/sigma/sql-condition'
+import { EngineError } from './engine-error.ts'
 import type { EventEntry, EventKind, HuntEvent } from './hunt-event.ts'
 import { NO_TIME } from './job.ts'
 
@@ -181,6 +182,54 @@ function wellFormed(text: string): string {
 /** A row that was read: of its columns those of {@link EVENT_COLUMNS}, and `text` when it was asked for. */
 export type ReadRow = Omit<StoredRow, 'text' | 'text_folded' | 'folded' | 'numbers' | 'addresses'> & {
   readonly text?: string
+}
+
+/** Throws an {@link EngineError} for columns of other types than they are to have: of a table that is not ours. */
+export function readStoredRow(row: Readonly<Record<string, StoredValue>>): ReadRow {
+  const number = (name: StoredColumn): number => {
+    const value = row[name]
+    return typeof value === 'number' ? value : unlike(name)
+  }
+  const text = (name: StoredColumn): string => {
+    const value = row[name]
+    return typeof value === 'string' ? value : unlike(name)
+  }
+  const texts = (name: StoredColumn): readonly string[] => {
+    const value = row[name]
+    return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : unlike(name)
+  }
+  const numbers = (name: StoredColumn): readonly number[] => {
+    const value = row[name]
+    return Array.isArray(value) && value.every((one) => typeof one === 'number') ? value : unlike(name)
+  }
+  return {
+    time_ms: number('time_ms'),
+    ticks: number('ticks'),
+    loaded_ms: number('loaded_ms'),
+    source_number: number('source_number'),
+    source: text('source'),
+    record: number('record'),
+    host: text('host'),
+    channel: text('channel'),
+    event_id: number('event_id'),
+    record_id: text('record_id'),
+    provider: text('provider'),
+    kind: text('kind'),
+    recovered: number('recovered'),
+    routed: number('routed'),
+    categories: texts('categories'),
+    products: texts('products'),
+    services: texts('services'),
+    names: texts('names'),
+    texts: texts('texts'),
+    kinds: numbers('kinds'),
+    entries: text('entries'),
+    ...('text' in row ? { text: text('text') } : {}),
+  }
+}
+
+function unlike(name: string): never {
+  throw new EngineError(`the column "${name}" is not what prexy hunt load writes`)
 }
 
 const knownSources = new Map<string, readonly LogSource[]>()

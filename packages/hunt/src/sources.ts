@@ -30,6 +30,9 @@ export interface FoundSources {
 /** Directories below each other; deeper ones are skipped. */
 export const MAX_DIRECTORY_DEPTH = 64
 
+/** What a recording of prexy says of itself beside its events, by the name that it gives such files. */
+const SESSION_FILE = /^\d{8}T\d{9}Z-[0-9a-f]{8}\.session\.json$/
+
 export interface FindOptions extends FormatHints {
   /** Called with the number of files seen so far. */
   readonly onProgress: (files: number) => void
@@ -62,6 +65,7 @@ export async function findSources(paths: readonly string[], options: FindOptions
     for (const entry of entries) {
       const path = join(folder, entry.name)
       if (entry.isDirectory()) await walk(path, depth + 1)
+      else if (SESSION_FILE.test(entry.name)) continue
       else if (entry.isFile()) await add(path, false)
       else skipped.push({ path, reason: 'it is no file', isNamed: false })
     }

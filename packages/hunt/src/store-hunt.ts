@@ -10,7 +10,7 @@ import { routeRefusal, type SqlCondition, sqlCondition, SqlLists } from '@prexy/
 import type { SqlDialect } from '@prexy/sigma/sql-dialect'
 import { EngineError } from './engine-error.ts'
 import { compileFilter, type EventFilter } from './event-filter.ts'
-import { EVENT_COLUMNS, type ReadRow, storedEvent, type StoredColumn, WHOLE_EVENT_COLUMNS } from './event-store.ts'
+import { EVENT_COLUMNS, readStoredRow, storedEvent, type StoredColumn, WHOLE_EVENT_COLUMNS } from './event-store.ts'
 import { type Batch, createSignalTaker, type JobTask, NO_TIME, type Place } from './job.ts'
 import { type AnswerColumn, answerColumns, type AnswerRow } from './row-binary.ts'
 import type { ChosenRules } from './rule-files.ts'
@@ -27,10 +27,16 @@ export interface EventStore {
   close(): void
 }
 
-/** Longest query: below what ClickHouse takes by default (262,144). One rule that is longer is run by our engine. Unit: bytes. */
-export const MAX_QUERY_BYTES = 200_000
-/** Rules of one query: what ClickHouse takes to understand a query grows faster than its length. */
-export const MAX_QUERY_RULES = 50
+/**
+ * Conditions of one query, when they are of several rules. Version 18 of ClickHouse takes time in the square of their length
+ * to understand a query, 0.3 s for these; queries that are shorter would go through the events more often. Unit: bytes.
+ */
+export const QUERY_BYTES = 12_000
+/**
+ * Longest condition of one rule; a longer one is run by our engine. A query has it twice and stays below what ClickHouse takes
+ * by default (262,144). Unit: bytes.
+ */
+export const MAX_CONDITION_BYTES = 100_000
 
 export interface StoreHunt {
   readonly task: Pick<Extract<JobTask, { kind: 'timeline' }>, 'columns' | 'details'>
@@ -75,8 +81,8 @@ export async function huntInStore(store: EventStore, hunt: StoreHunt): Promise<S
     const found = sqlCondition(hunt.expressions[detector], store.dialect, lists)
     const refusal = routeRefusal(logsource) ?? ('refusal' in found ? found.refusal : undefined)
     if (refusal !== undefined || 'refusal' in found) hunter.keep(detector, refusal ?? '')
-    else if (Buffer.byteLength(found.condition) > MAX_QUERY_BYTES / 2) {
-      hunter.keep(detector, `its condition is longer than ${MAX_QUERY_BYTES / 2} bytes`)
+    else if (Buffer.byteLength(found.condition) > MAX_CONDITION_BYTES) {
+      hunter.keep(detector, `its condition is longer than ${MAX_CONDITION_BYTES} bytes`)
     } else asked.push({ detector, ...found })
   })
   for (const batch of batchesOf(asked, set, lists)) await hunter.ask(batch, lists)
@@ -122,7 +128,7 @@ function batchesOf(
     for (const one of group) {
       let own = Buffer.byteLength(one.condition)
       for (const name of one.lists) if (!seen.has(name)) own += Buffer.byteLength(lists.definition(name)[1]) + 20
-      if (batch.length > 0 && (bytes + own > MAX_QUERY_BYTES / 2 || batch.length >= MAX_QUERY_RULES)) {
+      if (batch.length > 0 && bytes + own > QUERY_BYTES) {
         batches.push(batch)
         batch = []
         bytes = 0
@@ -251,7 +257,7 @@ class StoreHunter {
     const answer = this.#store.select(sql, [...answerColumns(names), ...further])
     for await (const row of wholeOrNothing(answer, () => rows)) {
       rows++
-      const read = readRow(row)
+      const read = readStoredRow(row)
       const event = storedEvent(read)
       if (this.#passes !== undefined && !this.#passes(event)) continue
       const place: Place = {
@@ -284,52 +290,4 @@ async function* wholeOrNothing(answer: AsyncIterable<AnswerRow>, given: () => nu
     if (error instanceof EngineError && given() > 0) throw new EngineError(error.message)
     throw error
   }
-}
-
-/** Columns of other types than they are to have come of a table that is not ours. */
-function readRow(row: AnswerRow): ReadRow {
-  const number = (name: StoredColumn): number => {
-    const value = row[name]
-    return typeof value === 'number' ? value : unlike(name)
-  }
-  const text = (name: StoredColumn): string => {
-    const value = row[name]
-    return typeof value === 'string' ? value : unlike(name)
-  }
-  const texts = (name: StoredColumn): readonly string[] => {
-    const value = row[name]
-    return Array.isArray(value) && value.every((one) => typeof one === 'string') ? value : unlike(name)
-  }
-  const numbers = (name: StoredColumn): readonly number[] => {
-    const value = row[name]
-    return Array.isArray(value) && value.every((one) => typeof one === 'number') ? value : unlike(name)
-  }
-  return {
-    time_ms: number('time_ms'),
-    ticks: number('ticks'),
-    loaded_ms: number('loaded_ms'),
-    source_number: number('source_number'),
-    source: text('source'),
-    record: number('record'),
-    host: text('host'),
-    channel: text('channel'),
-    event_id: number('event_id'),
-    record_id: text('record_id'),
-    provider: text('provider'),
-    kind: text('kind'),
-    recovered: number('recovered'),
-    routed: number('routed'),
-    categories: texts('categories'),
-    products: texts('products'),
-    services: texts('services'),
-    names: texts('names'),
-    texts: texts('texts'),
-    kinds: numbers('kinds'),
-    entries: text('entries'),
-    ...('text' in row ? { text: text('text') } : {}),
-  }
-}
-
-function unlike(name: string): never {
-  throw new EngineError(`the column "${name}" is not what prexy hunt load writes`)
 }

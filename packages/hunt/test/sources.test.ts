@@ -1,4 +1,5 @@
 /** Sources of every kind: told by their content, read whatever their names, with what is wrong counted. */
+import { dirname } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import * as zlib from 'node:zlib'
 import { encode } from '@prexy/msgpack/encode'
@@ -517,4 +518,13 @@ describe('recordings', () => {
       1,
     ])
   })
+})
+
+test('what a recording says of itself is no source', async () => {
+  const recordings = new TestFolder()
+  recordings.write('20261201T034500123Z-0a1b2c3d.session.json', '{"id":"x"}')
+  const log = recordings.write('access.log', `${LINE}\n`)
+  const found = await findSources([dirname(log)], { format: undefined, onProgress() {} })
+  expect([found.sources.map(({ path }) => path), found.skipped]).toEqual([[log], []])
+  recordings.close()
 })

@@ -5,7 +5,7 @@
 import type { LogSource } from './event.ts'
 import type { Expression, Predicate } from './expression.ts'
 import type { Network } from './network.ts'
-import { ANY_TEXT } from './pattern.ts'
+import { ANY_TEXT, type Pattern } from './pattern.ts'
 import { literalOf } from './plan.ts'
 import type { SqlDialect, ValueColumn } from './sql-dialect.ts'
 import { re2OfRegex, re2OfWildcards } from './sql-regex.ts'
@@ -73,8 +73,14 @@ type TextPredicate = Extract<Predicate, { kind: 'text' }>
 /** Tests of the texts of one list, of which one has to be true. */
 interface TextTests {
   readonly equals: string[]
-  readonly others: string[]
+  readonly others: Pattern[]
 }
+
+/**
+ * Patterns that are looked for as alternatives of one: what an engine takes to understand a query grows with the square
+ * of its parts, and what RE2 takes for its states with the alternatives.
+ */
+const MAX_ALTERNATIVES = 64
 
 class ConditionCompiler {
   readonly used: Set<string>
@@ -104,11 +110,14 @@ class ConditionCompiler {
   /** Texts that one list is tested for are tested together: a list is gone through once. */
   #compileAny(parts: readonly Expression[]): string {
     const byList = new Map<string, TextTests>()
+    const keywords = { text: new Array<Pattern>(), text_folded: new Array<Pattern>() }
     const conditions: string[] = []
     const visit = (part: Expression): void => {
       if (part.kind === 'or') part.parts.forEach(visit)
       else if (part.kind !== 'test') conditions.push(this.compile(part))
-      else if (part.predicate.kind === 'text' && part.predicate.field !== undefined) {
+      else if (part.predicate.kind === 'text' && part.predicate.field === undefined) {
+        keywords[part.predicate.cased ? 'text' : 'text_folded'].push(part.predicate.pattern)
+      } else if (part.predicate.kind === 'text' && part.predicate.field !== undefined) {
         const list = this.#list(part.predicate.cased ? 'texts' : 'folded', part.predicate.field)
         const tests = byList.get(list) ?? { equals: [], others: [] }
         byList.set(list, tests)
@@ -118,8 +127,9 @@ class ConditionCompiler {
     parts.forEach(visit)
     for (const [list, { equals, others }] of byList) {
       if (equals.length > 0) conditions.push(this.#dialect.hasAny(list, [...new Set(equals)]))
-      if (others.length > 0) conditions.push(this.#dialect.some(list, [...new Set(others)].join(' OR ')))
+      if (others.length > 0) conditions.push(this.#dialect.some(list, this.#anyOf(others, 'v_').join(' OR ')))
     }
+    for (const column of ['text', 'text_folded'] as const) conditions.push(...this.#anyOf(keywords[column], column))
     if (conditions.length === 0) return '(1 = 0)'
     return conditions.length === 1 ? conditions[0] : `(${conditions.join(' OR ')})`
   }
@@ -127,14 +137,28 @@ class ConditionCompiler {
   #addTextTest(predicate: TextPredicate, { equals, others }: TextTests): void {
     const literal = literalOf(predicate.pattern)
     if (literal?.kind === 'equals') equals.push(wellFormed(literal.text))
-    else others.push(this.#textTest(predicate, 'v_'))
+    else others.push(predicate.pattern)
   }
 
-  #textTest({ pattern }: TextPredicate, text: string): string {
+  /** Tests of a text of which one has to be true. */
+  #anyOf(patterns: readonly Pattern[], text: string): readonly string[] {
+    const tests: string[] = []
+    for (let at = 0; at < patterns.length; at += MAX_ALTERNATIVES) {
+      const some = patterns.slice(at, at + MAX_ALTERNATIVES)
+      if (some.length === 1) tests.push(this.#textTest(some[0], text))
+      else {
+        for (const pattern of some) for (const part of pattern) if (typeof part === 'string') wellFormed(part)
+        tests.push(this.#dialect.matches(text, re2OfWildcards(some)))
+      }
+    }
+    return tests
+  }
+
+  #textTest(pattern: Pattern, text: string): string {
     for (const part of pattern) if (typeof part === 'string') wellFormed(part)
     if (pattern.length === 1 && pattern[0] === ANY_TEXT) return '(1 = 1)'
     const literal = literalOf(pattern)
-    if (literal === undefined) return this.#dialect.matches(text, re2OfWildcards(pattern))
+    if (literal === undefined) return this.#dialect.matches(text, re2OfWildcards([pattern]))
     const wanted = this.#dialect.text(literal.text)
     switch (literal.kind) {
       case 'equals':
@@ -152,7 +176,7 @@ class ConditionCompiler {
     const dialect = this.#dialect
     switch (predicate.kind) {
       case 'text':
-        return this.#textTest(predicate, predicate.cased ? 'text' : 'text_folded')
+        return this.#compileAny([{ kind: 'test', predicate }])
       case 'regex': {
         const pattern = re2OfRegex(predicate.parsed)
         if (predicate.field === undefined) return dialect.matches('text', pattern)

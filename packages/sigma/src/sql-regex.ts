@@ -22,13 +22,21 @@ export function re2OfRegex({ root }: ParsedPattern): string {
   return bounded(printNode(root, true))
 }
 
-/** The whole text against a pattern with wildcards. Throws a {@link SqlRefusal}. */
-export function re2OfWildcards(pattern: Pattern): string {
-  const parts = pattern.map((part) => {
-    if (typeof part === 'string') return Array.from(part, (one) => printCharacter(one.codePointAt(0) ?? 0)).join('')
-    return part === ANY_TEXT ? `(?:${ANY})*` : ANY
+/** The whole text against patterns with wildcards, of which one has to match. Throws a {@link SqlRefusal}. */
+export function re2OfWildcards(patterns: readonly Pattern[]): string {
+  const alternatives = [...new Set(patterns.map(printWildcards))]
+  return bounded(alternatives.length === 1 ? alternatives[0] : `(?:${alternatives.join('|')})`)
+}
+
+/** A wildcard at an end needs no more than that nothing holds the text there. */
+function printWildcards(pattern: Pattern): string {
+  const isOpen = pattern[0] === ANY_TEXT
+  const isOpenBehind = pattern.at(-1) === ANY_TEXT
+  const parts = pattern.slice(isOpen ? 1 : 0, isOpenBehind ? -1 : undefined).map((part) => {
+    if (typeof part !== 'string') return part === ANY_TEXT ? `(?:${ANY})*` : ANY
+    return Array.from(part, (one) => printLiteral(one.codePointAt(0) ?? 0)).join('')
   })
-  return bounded(`\\A${parts.join('')}\\z`)
+  return `${isOpen ? '' : '\\A'}${parts.join('')}${isOpenBehind ? '' : '\\z'}`
 }
 
 function bounded(source: string): string {
@@ -124,10 +132,10 @@ function leastLength(node: Node): number {
 
 function printClass(ranges: CodePointRanges): string {
   const parts: string[] = []
-  let isOne = true
+  let only: number | undefined
   const add = (low: number, high: number): void => {
     if (low > high) return
-    if (parts.length > 0 || low !== high) isOne = false
+    only = parts.length === 0 && low === high ? low : undefined
     parts.push(low === high ? printCharacter(low) : `${printCharacter(low)}-${printCharacter(high)}`)
   }
   for (let index = 0; index < ranges.length; index += 2) {
@@ -137,9 +145,15 @@ function printClass(ranges: CodePointRanges): string {
     add(Math.max(low, 0xe000), high)
   }
   if (parts.length === 0) return `[^\\x00-${String.fromCodePoint(LAST_CODE_POINT)}]`
-  return isOne && ranges[0] > 0x1f && ranges[0] !== 0x7f ? parts[0] : `[${parts.join('')}]`
+  return only !== undefined ? printLiteral(only) : `[${parts.join('')}]`
 }
 
+/** A character outside of a class. */
+function printLiteral(code: number): string {
+  return code < 0x20 || code === 0x7f ? `[${printCharacter(code)}]` : printCharacter(code)
+}
+
+/** A character inside of a class. */
 function printCharacter(code: number): string {
   const text = String.fromCodePoint(code)
   if (code >= 0x80 || /[\w ]/.test(text)) return text
