@@ -9,7 +9,7 @@
  * One memory for each route, which has one rule set. Bounded: the least recently used resource is forgotten.
  */
 
-import { joinedValue, singleValue } from '@prexy/http/fields'
+import { type FieldList, joinedValue, singleValue } from '@prexy/http/fields'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 
 /** What a response is known by. */
@@ -35,9 +35,42 @@ export function resourceVersion(
   if (method !== 'GET' || status !== 200 || body.kind === 'until-close') return undefined
   const validator = singleValue(fields, 'etag')
   if (validator === undefined || !isStrong(validator)) return undefined
-  // The type may tell the encoding.
-  const type = joinedValue(fields, 'content-type') ?? ''
-  return { resource: `${authority ?? ''} ${path} ${keyOf(active)} ${type}`, validator }
+  return new Version(authority, path, fields, active, validator)
+}
+
+/** PERF: where nothing is remembered, and nothing is to be, nobody asks what the resource is called. */
+class Version implements ResourceVersion {
+  readonly validator: string
+  readonly #authority: string | undefined
+  readonly #path: string
+  readonly #fields: FieldList
+  readonly #active: Uint8Array
+  #resource: string | undefined = undefined
+
+  constructor(
+    authority: string | undefined,
+    path: string,
+    fields: FieldList,
+    active: Uint8Array,
+    validator: string,
+  ) {
+    this.#authority = authority
+    this.#path = path
+    this.#fields = fields
+    this.#active = active
+    this.validator = validator
+  }
+
+  get resource(): string {
+    // The type may tell the encoding.
+    this.#resource ??= [
+      this.#authority ?? '',
+      this.#path,
+      keyOf(this.#active),
+      joinedValue(this.#fields, 'content-type') ?? '',
+    ].join(' ')
+    return this.#resource
+  }
 }
 
 function isStrong(tag: string): boolean {
@@ -89,7 +122,9 @@ export class ApplicabilityMemory {
   }
 
   /** Of the active rules those that may find something, or all of them. Another version of the resource forgets the one before. */
-  recall({ resource, validator }: ResourceVersion, active: Uint8Array): Uint8Array {
+  recall(version: ResourceVersion, active: Uint8Array): Uint8Array {
+    if (this.#entries.size === 0) return active
+    const { resource, validator } = version
     const entry = this.#entries.get(resource)
     if (entry === undefined) return active
     if (entry.validator !== validator) {
@@ -120,7 +155,9 @@ export class ApplicabilityMemory {
    * The whole body was rewritten by the rules of `active`, which matched as often as `hits` says, and no limit was met.
    * Rules that {@link recall} left out have no hits and stay out.
    */
-  remember({ resource, validator }: ResourceVersion, active: Uint8Array, hits: ArrayLike<number>): void {
+  remember(version: ResourceVersion, active: Uint8Array, hits: ArrayLike<number>): void {
+    if (this.#entries.size === 0 && !isAnyIdle(active, hits)) return
+    const { resource, validator } = version
     const known = this.#entries.get(resource)
     if (known?.validator === validator && isSame(known.idle, active, hits)) return
     const idle = active.map((isActive, rule) => (isActive !== 0 && hits[rule] === 0 ? 1 : 0))
@@ -133,6 +170,11 @@ export class ApplicabilityMemory {
       break
     }
   }
+}
+
+function isAnyIdle(active: Uint8Array, hits: ArrayLike<number>): boolean {
+  for (let rule = 0; rule < active.length; rule++) if (active[rule] !== 0 && hits[rule] === 0) return true
+  return false
 }
 
 function isSame(idle: Uint8Array, active: Uint8Array, hits: ArrayLike<number>): boolean {
