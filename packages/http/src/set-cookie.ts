@@ -15,10 +15,15 @@ export interface CookieScope {
   readonly othersUp: readonly ((host: string) => string)[]
   /** Every name that a rule leads to. */
   readonly clientNames: readonly string[]
+  /**
+   * Whether names at or below the client's `name` are those of another site, which a cookie for the origin's `domain`
+   * would not reach. Absent: they are not.
+   */
+  readonly leadsElsewhere?: ((name: string, domain: string) => boolean) | undefined
 }
 
 /** A label of no site: what becomes of a name that begins with it becomes of all names there that no rule has. */
-const ANY_LABEL = 'prexy-any-label'
+export const ANY_LABEL = 'prexy-any-label'
 
 /**
  * A Set-Cookie value for the client: its Domain attribute mapped or taken away, all else octet for octet.
@@ -27,8 +32,9 @@ const ANY_LABEL = 'prexy-any-label'
  * a browser refuses at the origin must be refused here. So
  * - Domain is looked at only if it is that of the origin's name or of a parent; any other is refused there, and stays,
  *   to be refused here;
- * - it becomes another name only if every name below that leads back below the old one (`subdomains: keep`, and no rule
- *   that brings in a name from elsewhere), and if cookies may be set for it: no address, single label or public suffix;
+ * - it becomes another name only if every name below that leads back below the old one (`subdomains: keep`, and neither
+ *   a rule that brings in a name from elsewhere nor another site there), and if cookies may be set for it: no address,
+ *   single label or public suffix;
  * - otherwise it goes: without Domain a cookie belongs to the host that the client asked, and to no other;
  * - `__Host-` cookies stay as they are: they are refused with a Domain, and one taken away would let them in.
  * Ports and Secure are not the map's business: cookies have no ports, and a cookie that was for TLS stays that.
@@ -84,11 +90,12 @@ function domainForClient(domain: string, scope: CookieScope): string | undefined
       const other = mapUp(name).toLowerCase()
       return other === name || domainMatches(other, domain)
     })
-  return names.every((name) => leadsBack(name) && leadsBack(`${ANY_LABEL}.${name}`)) ? mapped : undefined
+  const allLeadBack = names.every((name) => leadsBack(name) && leadsBack(`${ANY_LABEL}.${name}`))
+  return allLeadBack && scope.leadsElsewhere?.(mapped, domain) !== true ? mapped : undefined
 }
 
 /** RFC 6265 §5.1.3. */
-function domainMatches(host: string, domain: string): boolean {
+export function domainMatches(host: string, domain: string): boolean {
   return host === domain || (host.endsWith(`.${domain}`) && !isAddress(host))
 }
 

@@ -47,13 +47,7 @@ class Version implements ResourceVersion {
   readonly #active: Uint8Array
   #resource: string | undefined = undefined
 
-  constructor(
-    authority: string | undefined,
-    path: string,
-    fields: FieldList,
-    active: Uint8Array,
-    validator: string,
-  ) {
+  constructor(authority: string | undefined, path: string, fields: FieldList, active: Uint8Array, validator: string) {
     this.#authority = authority
     this.#path = path
     this.#fields = fields

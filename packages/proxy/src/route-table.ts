@@ -10,6 +10,7 @@ import {
 } from '@prexy/http/conditions'
 import { type Glob, globMatches, prepareGlob } from '@prexy/http/path-glob'
 import { decodedPath, matchingPath } from '@prexy/http/request-target'
+import { hostMapOf, hostMapper } from '@prexy/rewrite/host-map'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Rule } from '@prexy/rewrite/rules'
 import type { Access } from './access.ts'
@@ -17,8 +18,9 @@ import type { Comparer } from './compare-with.ts'
 import type { CompiledSets, DeferredRuleSet, UsedSet } from './compiled-sets.ts'
 import { HostTable } from './host-table.ts'
 import type { Mount } from './mount.ts'
+import { type Neighbour, Neighbours } from './neighbours.ts'
 import type { ErrorPages, Maintenance } from './own-pages.ts'
-import type { RouteConfig, SiteConfig } from './proxy-config.ts'
+import type { RouteConfig, SiteConfig, UpstreamConfig } from './proxy-config.ts'
 import { ProxyError } from './proxy-error.ts'
 import type { Rollout } from './rollout.ts'
 import { makeRoute, type Route, type RouteParts } from './route.ts'
@@ -56,9 +58,12 @@ export class RouteTable {
   readonly #decodesPaths: boolean
   readonly #looksAtPaths: boolean
   readonly #all: readonly RouteEntry[]
+  readonly #neighbours: Neighbours<RouteEntry>
 
   constructor(init: RouteTableInit) {
     const all: RouteEntry[] = []
+    const hosts = [...init.sites, ...init.routes].flatMap((one) => one.hosts ?? [])
+    this.#neighbours = new Neighbours(hosts, (name) => this.#takersOf(name))
     for (const { hosts, listeners, routes } of init.sites) {
       const group: RouteGroup = { entries: this.#entriesOf(routes, init, false), unknown: 'E_NO_PATH' }
       for (const table of listeners === undefined ? [this.#hosts] : listeners.map((name) => this.#hostsOf(name))) {
@@ -84,7 +89,8 @@ export class RouteTable {
 
   #entriesOf(routes: readonly RouteConfig[], init: RouteTableInit, byHost: boolean): readonly RouteEntry[] {
     const fields = [...new Set(routes.flatMap((route) => Object.keys(route.fields ?? {})))]
-    const group: GroupParts = { ...init, routes, fields: fields.map((name) => name.toLowerCase()) }
+    const neighbours = this.#neighbours
+    const group: GroupParts = { ...init, routes, fields: fields.map((name) => name.toLowerCase()), neighbours }
     return routes.map((route) => new RouteEntry(route, group, byHost))
   }
 
@@ -102,6 +108,16 @@ export class RouteTable {
     const subject: RouteSubject = { request, host, path, listener, known: undefined }
     for (const entry of entries) if (entry.takes(subject)) return entry
     return unknown
+  }
+
+  /** The routes that may take a request for the name, wherever it comes in and whatever else it is. */
+  #takersOf(name: string): readonly RouteEntry[] {
+    const found = [this.#hosts, ...this.#hostsOfListener.values()].map((table) => table.find(name) ?? this.#rest)
+    return [...new Set(found)].flatMap(({ entries }) => {
+      const takers = entries.filter((entry) => entry.takesHost(name))
+      const last = takers.findIndex((entry) => entry.takesAll)
+      return last < 0 ? takers : takers.slice(0, last + 1)
+    })
   }
 
   /** Undefined: it is refused. */
@@ -144,13 +160,17 @@ interface GroupParts extends RouteTableInit {
   readonly routes: readonly RouteConfig[]
   /** Names of request fields by which routes of the group are told apart. */
   readonly fields: readonly string[]
+  readonly neighbours: Neighbours<RouteEntry>
 }
 
 /** What a route takes requests by, its hosts apart. */
 const CONDITIONS = ['paths', 'pathPatterns', 'hostPatterns', 'listeners', 'methods', 'fields'] as const
 
+/** Domains of cookies of which it is kept where they lead; what of others is worked out each time. */
+const MAX_KNOWN_COOKIE_SCOPES = 64
+
 /** A route and, while it is needed, what was made of it. */
-export class RouteEntry {
+export class RouteEntry implements Neighbour {
   readonly name: string
   /** Undefined: the request is forwarded. */
   readonly answer: RouteAnswer | undefined
@@ -170,7 +190,8 @@ export class RouteEntry {
   #paths: readonly Glob[] | undefined = undefined
   /** Of methods and fields; likewise. */
   #conditions: ConditionSet | undefined = undefined
-  readonly #takesAll: boolean
+  /** Takes every request for a host that it takes. */
+  readonly takesAll: boolean
   #route: Route | undefined = undefined
   #unruled: Route | undefined = undefined
   #used: UsedSet | undefined = undefined
@@ -190,7 +211,25 @@ export class RouteEntry {
     this.#config = config
     this.#group = group
     this.#hosts = byHost && config.hosts !== undefined ? hostPatterns(config.hosts) : undefined
-    this.#takesAll = CONDITIONS.every((name) => config[name] === undefined)
+    this.takesAll = CONDITIONS.every((name) => config[name] === undefined)
+  }
+
+  get upstream(): UpstreamConfig | undefined {
+    return this.#config.upstream
+  }
+
+  takesHost(host: string): boolean {
+    const { hostPatterns: ofHost = [] } = this.#config
+    const isOne = this.#hosts === undefined || hostMatches(this.#hosts, host)
+    return isOne && ofHost.every((pattern) => patternHolds(pattern, host))
+  }
+
+  counterpartOf(name: string): string {
+    const { preserveHost, rules } = this.#config
+    if (preserveHost === true) return name
+    const map = hostMapOf(rules?.rules ?? [])
+    const mapped = map === undefined ? name : hostMapper(map.up)(name).toLowerCase()
+    return mapped === name ? hostOf(this.#group.poolOf(this.#config).authority) : mapped
   }
 
   get looksAtPath(): boolean {
@@ -200,7 +239,7 @@ export class RouteEntry {
   takes(subject: RouteSubject): boolean {
     const { host, path, listener, request } = subject
     if (this.#hosts !== undefined && !hostMatches(this.#hosts, host)) return false
-    if (this.#takesAll) return true
+    if (this.takesAll) return true
     const { paths, methods, fields, listeners, pathPatterns, hostPatterns: ofHost } = this.#config
     if (listeners !== undefined && (listener === undefined || !listeners.includes(listener))) return false
     if (paths !== undefined) {
@@ -236,7 +275,14 @@ export class RouteEntry {
     const beside = this.#group.routes.filter((other) => other !== this.#config)
     const rulesBeside = beside.flatMap(({ rules }): (readonly Rule[])[] => (rules === undefined ? [] : [rules.rules]))
     const parts = this.#parts()
-    this.#route = makeRoute(this.#config, { ...parts, rules: this.#rules(), rulesBeside })
+    const known = new Map<string, boolean>()
+    const leadsElsewhere = (name: string, domain: string): boolean => {
+      const key = `${name} ${domain}`
+      const answer = known.get(key) ?? this.#group.neighbours.leadsElsewhere(this, name, domain)
+      if (known.size < MAX_KNOWN_COOKIE_SCOPES) known.set(key, answer)
+      return answer
+    }
+    this.#route = makeRoute(this.#config, { ...parts, rules: this.#rules(), rulesBeside, leadsElsewhere })
     return this.#route
   }
 

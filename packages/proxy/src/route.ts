@@ -2,6 +2,7 @@
 import { prepareConditions, requestFieldNames } from '@prexy/http/conditions'
 import { GateMemo } from '@prexy/http/gate-memo'
 import type { GateRoute } from '@prexy/http/gate-route'
+import type { CookieScope } from '@prexy/http/set-cookie'
 import { CONTENT_CODINGS } from '@prexy/net/content-decoder'
 import { domainRulesOf, hostMapOf } from '@prexy/rewrite/host-map'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
@@ -44,6 +45,8 @@ export interface RouteParts {
   readonly rules: RuleSet | undefined
   /** Rules of the routes beside it, which serve the same browsers. */
   readonly rulesBeside: readonly (readonly Rule[])[]
+  /** Whether names of clients are those of another upstream; see `Neighbours`. */
+  readonly leadsElsewhere?: CookieScope['leadsElsewhere']
   /** Request fields by which the routes beside it are told apart, in lower case. */
   readonly fieldsBeside: readonly string[]
   readonly maxRememberedResources: number
@@ -69,7 +72,7 @@ export function makeRoute(config: RouteConfig, parts: RouteParts): Route {
     requestBodies: config.requestBodies === true ? requestBodyRules(rules) : undefined,
     requestHeaders: config.requestHeaders,
     responseHeaders: config.responseHeaders,
-    names: rules === undefined ? undefined : siteNamesOf(rules.rules, rulesBeside),
+    names: rules === undefined ? undefined : siteNamesOf(rules.rules, rulesBeside, parts.leadsElsewhere),
   }
 }
 

@@ -33,6 +33,7 @@ export interface NameMappers {
   readonly clientNames: readonly string[]
   /** What rules that hold for other requests make of a name, on this route or another. */
   readonly othersUp: readonly ((text: string) => string)[]
+  readonly leadsElsewhere: CookieScope['leadsElsewhere']
   /** One byte per rule of the map, nonzero where it holds; absent if all do. */
   readonly active?: Uint8Array
 }
@@ -40,10 +41,14 @@ export interface NameMappers {
 /** Combinations of conditions whose mappers are kept; others are made for the request. */
 const MAX_MAPPERS = 64
 
-/** `elsewhere`: the rules of each of the other routes, which serve the same browsers. */
+/**
+ * `elsewhere`: the rules of each of the other routes, which serve the same browsers; `leadsElsewhere`: what is known of
+ * those without rules, and of other sites.
+ */
 export function siteNamesOf(
   rules: readonly Rule[],
   elsewhere: readonly (readonly Rule[])[] = [],
+  leadsElsewhere?: CookieScope['leadsElsewhere'],
 ): SiteNames | undefined {
   const map = hostMapOf(rules)
   if (map === undefined) return undefined
@@ -60,7 +65,7 @@ export function siteNamesOf(
   return {
     map,
     conditions: conditional ? prepareConditions(map.rules.map(requestConditions)) : undefined,
-    mappers: { ...mappersOf(map, () => true), othersUp, clientNames },
+    mappers: { ...mappersOf(map, () => true), othersUp, clientNames, leadsElsewhere },
     partial: new Map(),
   }
 }
@@ -144,5 +149,6 @@ export function cookieScope(authority: string | undefined, hostSent: string, nam
     mapUp: names.up,
     othersUp: names.othersUp,
     clientNames: names.clientNames,
+    leadsElsewhere: names.leadsElsewhere,
   }
 }

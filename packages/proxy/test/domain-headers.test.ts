@@ -4,6 +4,7 @@ import type { Rule } from '@prexy/rewrite/rules'
 import { connectRawClient } from '@prexy/testing/raw-client'
 import { answering, plainResponse, type OriginConnection } from '@prexy/testing/raw-origin'
 import { describe, expect, it, test } from 'vitest'
+import type { RouteConfig, UpstreamConfig } from '../src/proxy-config.ts'
 import { startProxy } from '../src/start-proxy.ts'
 import { setUp } from './harness.ts'
 
@@ -210,6 +211,81 @@ describe('a cookie for all names of the copy', () => {
       { name: 'here', upstream, rules: compileRuleSet(rules, {}) },
     ]
     await using proxy = await startProxy({ listen: [{ host: '127.0.0.1', port: 0 }], routes })
+    expect(await cookieFrom(proxy.address.port)).toBe(expected)
+  })
+
+  type Beside = Partial<RouteConfig> & { readonly hostHeader?: string; readonly isSameUpstream?: true }
+
+  it.each<[what: string, hosts: readonly string[] | undefined, beside: Beside, expected: string]>([
+    ['goes to all where one route takes all', undefined, { paths: ['/api/**'] }, 's=1; Domain=b.test'],
+    ['does not go to a host of another upstream', undefined, { hosts: ['x.b.test'] }, 's=1'],
+    ['nor to hosts of one', undefined, { hosts: ['*.y.b.test'] }, 's=1'],
+    ['nor where that one is told the host', undefined, { hosts: ['x.b.test'], preserveHost: true }, 's=1'],
+    ['nor to names that no host says', ['b.test'], {}, 's=1'],
+    [
+      'goes to a host of the same upstream',
+      undefined,
+      { hosts: ['x.b.test'], isSameUpstream: true },
+      's=1; Domain=b.test',
+    ],
+    [
+      'goes to a host whose upstream it would reach at the origin',
+      undefined,
+      { hosts: ['x.b.test'], hostHeader: 'x.a.example:8080' },
+      's=1; Domain=b.test',
+    ],
+    [
+      'goes to a host that forwards nothing',
+      undefined,
+      { hosts: ['x.b.test'], answer: { kind: 'respond', status: 200, fields: [], body: new Uint8Array(0) } },
+      's=1; Domain=b.test',
+    ],
+    ['goes to hosts of the route itself', ['b.test', '*.b.test'], {}, 's=1; Domain=b.test'],
+    [
+      'goes to hosts of the route that has paths for another',
+      ['b.test', '*.b.test'],
+      { hosts: ['b.test', '*.b.test'], paths: ['/api/**'] },
+      's=1; Domain=b.test',
+    ],
+    ['goes beside hosts elsewhere', undefined, { hosts: ['b.example', 'xb.test'] }, 's=1; Domain=b.test'],
+  ])('%s', async (_what, hosts, { hostHeader, isSameUpstream, ...beside }, expected) => {
+    await using setup = await setUp({ script })
+    const upstream: UpstreamConfig = { servers: [{ host: '127.0.0.1', port: setup.origin.port }] }
+    const other =
+      isSameUpstream === true ? upstream : { ...upstream, ...(hostHeader === undefined ? {} : { hostHeader }) }
+    const another: RouteConfig = {
+      name: 'beside',
+      ...(beside.answer === undefined ? { upstream: other } : {}),
+      ...beside,
+    }
+    const own: RouteConfig = {
+      name: 'here',
+      upstream,
+      rules: compileRuleSet(rules, {}),
+      ...(hosts === undefined ? {} : { hosts }),
+    }
+    const isLast = beside.hosts === undefined && beside.paths === undefined
+    await using proxy = await startProxy({
+      listen: [{ host: '127.0.0.1', port: 0 }],
+      routes: isLast ? [own, another] : [another, own],
+    })
+    expect(await cookieFrom(proxy.address.port)).toBe(expected)
+  })
+
+  it.each<[what: string, others: readonly string[], expected: string]>([
+    ['stays with its host beside a site below', ['x.b.test'], 's=1'],
+    ['goes to all beside sites elsewhere', ['x.c.test', 'test'], 's=1; Domain=b.test'],
+  ])('%s', async (_what, others, expected) => {
+    await using setup = await setUp({ script })
+    const upstream: UpstreamConfig = { servers: [{ host: '127.0.0.1', port: setup.origin.port }] }
+    await using proxy = await startProxy({
+      listen: [{ host: '127.0.0.1', port: 0 }],
+      sites: [
+        { hosts: ['b.test', '*.b.test'], routes: [{ name: 'here', upstream, rules: compileRuleSet(rules, {}) }] },
+        { hosts: others, routes: [{ name: 'there', upstream: { ...upstream } }] },
+      ],
+      routes: [],
+    })
     expect(await cookieFrom(proxy.address.port)).toBe(expected)
   })
 })
