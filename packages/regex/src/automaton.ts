@@ -1488,6 +1488,7 @@ function findAssertions(instructions: readonly Instruction[]): Uint8Array {
 
 /** Whether a rule's program can reach its end without a byte, whatever its assertions say. */
 function reachesMatch(program: Program, rule: number): boolean {
+  if (program.instructions[program.starts[rule]].op === 'bytes') return false
   const seen = new Set<number>()
   const stack = [program.starts[rule]]
   for (let pc = stack.pop(); pc !== undefined; pc = stack.pop()) {
