@@ -9,8 +9,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 
 /** `PREXY_SEED`, `PREXY_WORLDS` and `PREXY_REQUESTS` look further. */
 const SEED = Number(process.env.PREXY_SEED ?? 20_261_201)
-const RANDOM_WORLDS = Number(process.env.PREXY_WORLDS ?? 14)
-const REQUESTS_EACH = Number(process.env.PREXY_REQUESTS ?? 40)
+const RANDOM_WORLDS = Number(process.env.PREXY_WORLDS ?? 8)
+const REQUESTS_EACH = Number(process.env.PREXY_REQUESTS ?? 60)
 const AT_ONCE = 8
 
 const PASS = 'proxy_pass http://ORIGIN; proxy_set_header X-Place open;'

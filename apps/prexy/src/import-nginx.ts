@@ -80,7 +80,8 @@ function loaderBeside(main: string): NginxLoader {
     try {
       return paths.map((path): NginxFile => ({ file: path, text: readFileSync(path, 'utf8') }))
     } catch (error) {
-      return fileErrorReason(error)
+      const isAbsent = error instanceof Error && 'code' in error && error.code === 'ENOENT'
+      return isAbsent ? undefined : fileErrorReason(error)
     }
   }
 }

@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 import { duration, pointInTime, type SelectFlags, size, statusRange } from './record-words.ts'
-import type { ExportFormat } from './record-tasks.ts'
+import type { ExportFlags } from './record-tasks.ts'
 import type { ReplayFlags } from './record-replay.ts'
 
 export function addRecordCommands(program: Command, run: CommandRun): void {
@@ -58,18 +58,17 @@ function addExport(record: Command, run: CommandRun): void {
   const command = subcommand(record, 'export', 'Write events in a form that other tools read')
     .argument('<path>', 'a directory, or a .prexyrec file')
     .addOption(new Option('--format <format>', 'form of the output').choices(['jsonl', 'json', 'har']).default('jsonl'))
-    .option('-o, --output <file>', 'a file that does not exist; without it, standard output')
+    .option('-o, --output <file>', 'where to; without it, standard output')
+    .option('--force', 'overwrite the file of -o')
   addSelection(command)
   addExamples(command, [
     ['For the network panel of a browser:', 'prexy record export recordings --format har -o shop.har'],
     ['For jq:', 'prexy record export recordings --session shop | jq .timings.endUs'],
   ])
-  command.action(
-    async (path: string, flags: SelectFlags & { readonly format: ExportFormat; readonly output?: string }) => {
-      const { exportEvents } = await import('./record-tasks.ts')
-      run.code = await exportEvents(path, flags)
-    },
-  )
+  command.action(async (path: string, flags: ExportFlags) => {
+    const { exportEvents } = await import('./record-tasks.ts')
+    run.code = await exportEvents(path, flags)
+  })
 }
 
 function addImport(record: Command, run: CommandRun): void {

@@ -112,17 +112,20 @@ export async function showEvent(
 
 export type ExportFormat = 'jsonl' | 'json' | 'har'
 
-export async function exportEvents(
-  path: string,
-  flags: SelectFlags & { readonly format: ExportFormat; readonly output?: string },
-): Promise<number> {
-  const { format, output } = flags
+export interface ExportFlags extends SelectFlags {
+  readonly format: ExportFormat
+  readonly output?: string
+  readonly force?: boolean
+}
+
+export async function exportEvents(path: string, flags: ExportFlags): Promise<number> {
+  const { format, output, force = false } = flags
   const pieces = exportPieces(selectEvents(path, flags), format)
   if (output === undefined) {
     for await (const piece of pieces) await writeStandardOutput(piece)
     return EXIT_OK
   }
-  const file = createWriteStream(output, { flags: 'wx', mode: 0o600 })
+  const file = createWriteStream(output, { flags: force ? 'w' : 'wx', mode: 0o600 })
   const written = finished(file)
   // Told below, when nothing is left to write.
   written.catch(() => {})
@@ -133,7 +136,7 @@ export async function exportEvents(
   } catch (error) {
     file.destroy()
     if (error instanceof Error && 'code' in error && error.code === 'EEXIST') {
-      throw new CommandError(`${output} exists; name a file that does not`)
+      throw new CommandError(`-o ${output}: it exists already; --force overwrites it`)
     }
     throw asCommandError(error)
   }

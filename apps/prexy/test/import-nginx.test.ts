@@ -37,6 +37,8 @@ test('includes are read from the folder of the file, and everything is carried o
     "# Made by prexy import nginx from /nginx.conf.
 
     listen: 0.0.0.0:80
+    # As nginx reads paths.
+    pathMatching: decoded
     # nginx tells upstreams of the client only what proxy_set_header says.
     forwarded: none
     # nginx gives requests no identifier.
@@ -67,6 +69,21 @@ test('includes are read from the folder of the file, and everything is carried o
         ignoreNoTransform: true
     "
   `)
+})
+
+test('files of nginx itself may be elsewhere, others may close something', async () => {
+  const site = 'server { location / { proxy_redirect off; proxy_pass http://127.0.0.1:1; } }'
+  const own = file('own.conf', `http {\ninclude /nowhere/mime.types;\ninclude /nowhere/proxy_params;\n${site} }`)
+  const { code, stderr } = await runPrexy(['import', 'nginx', own])
+  expect([code, stderr]).toEqual([
+    1,
+    `not carried over:\n  ${own}:3: include: /nowhere/proxy_params is not on this machine, and what it says is not carried over\n1 directive has no counterpart and needs none; --json lists it\n`,
+  ])
+  const other = file('other.conf', `http {\ninclude blocked.conf;\n${site} }`)
+  expect(await runPrexy(['import', 'nginx', other])).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining(`${other}:2: include blocked.conf: there is no such file; copy it here, too`),
+  })
 })
 
 test('what is missing is told with its place, exits with 1, and stands in the file', async () => {
@@ -106,7 +123,7 @@ test('--json', async () => {
 
 test.each([
   ['server {\n a "b;', ':2: a text that begins with " does not end'],
-  ['include no.conf;', ':1: include no.conf: there is no such file'],
+  ['include no.conf;', ':1: include no.conf: there is no such file; copy it here, too'],
   ['events {}', ': there is no server in it'],
 ])('a file that nginx would refuse: %s', async (text, message) => {
   const path = file('bad.conf', text)

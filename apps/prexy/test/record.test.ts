@@ -274,7 +274,9 @@ describe('a recording', () => {
     else expect(asked[1]).toMatchObject({ method: 'POST', url: '/x?a=1', body: 'hello' })
     const har = join(directory, 'all.har')
     expect((await runPrexy(['record', 'export', recordings, '--format', 'har', '-o', har])).code).toBe(0)
-    expect((await runPrexy(['record', 'export', recordings, '--format', 'har', '-o', har])).stderr).toContain('exists')
+    const exporting = ['record', 'export', recordings, '--format', 'har', '-o', har]
+    expect((await runPrexy(exporting)).stderr).toContain('it exists already; --force overwrites it')
+    expect((await runPrexy([...exporting, '--force'])).code).toBe(0)
     const imported = join(directory, 'imported')
     expect((await runPrexy(['record', 'import', har, '--directory', imported])).code).toBe(0)
     const again = (await runPrexy(['record', 'show', imported, '--json'])).stdout.trim().split('\n')

@@ -108,6 +108,12 @@ const NGINX_MAX_BODY_BYTES = 2 ** 20
 
 export function importNginx(tree: NginxTree, options: NginxImportOptions): NginxImport | NginxImportFailure {
   const notes = new NginxNotes()
+  for (const directive of tree.absent) {
+    const isOfTypes = /(?:mime\.types|-utf|-win)$/.test(directive.args[0] ?? '')
+    const reason = `${directive.args[0]} is not on this machine`
+    if (isOfTypes) notes.add('needless', directive, reason)
+    else notes.add('missing', directive, `${reason}, and what it says is not carried over`)
+  }
   const main: NginxScope = { directives: tree.directives, parent: undefined }
   // A file of sites-available has servers at its top.
   const httpBlock = ownDirective(main, 'http')
