@@ -22,7 +22,7 @@ export function missingClickHouse(): string | undefined {
 
 export function missingOracle(name: 'chdb' | '@duckdb/node-api'): string | undefined {
   const isThere = existsSync(join(ORACLES, 'node_modules', name))
-  return isThere ? undefined : `${name} is not installed; npm ci --prefix testing/oracles`
+  return isThere ? undefined : `${name} is not installed; npm install --no-save --prefix testing/oracles`
 }
 
 /** DuckDB's module, as `require` has it. */
