@@ -4,6 +4,8 @@ import type { CallMessage, CallName, Calls, StoreStatus, WorkerMessage } from '.
 export interface WorkerClient {
   call<Name extends CallName>(name: Name, args: Calls[Name]['args']): Promise<Calls[Name]['result']>
   onStatus: (status: StoreStatus) => void
+  /** The worker has a fault; what it was asked last may never be answered. */
+  onFault: (message: string) => void
 }
 
 export function startWorker(): WorkerClient {
@@ -12,6 +14,7 @@ export function startWorker(): WorkerClient {
   let next = 1
   const client: WorkerClient = {
     onStatus: () => {},
+    onFault: () => {},
     call(name, args) {
       const id = next++
       return new Promise((resolve, reject) => {
@@ -32,5 +35,6 @@ export function startWorker(): WorkerClient {
     if (data.kind === 'failed') call?.reject(new Error(data.message))
     else call?.resolve(data.result)
   })
+  worker.addEventListener('error', ({ message }) => client.onFault(message))
   return client
 }

@@ -32,14 +32,16 @@ interface DetailProps {
 }
 
 export function Detail({ name, loaded, hunted, client, routes, onClose, onBench }: DetailProps): JSX.Element {
-  const [event, setEvent] = useState<RecordedEvent | 'gone' | undefined>()
-  const isMissing = event === 'gone'
-  useEffect(() => setEvent(undefined), [client, name])
+  const [found, setFound] = useState<RecordedEvent | 'gone' | Error | undefined>()
+  const isMissing = found === 'gone'
+  const event = found instanceof Error || found === 'gone' ? undefined : found
+  useEffect(() => setFound(undefined), [client, name])
   useEffect(() => {
     let isWanted = true
-    void client.call('event', name).then((found) => {
-      if (isWanted) setEvent(found ?? 'gone')
-    })
+    const take = (answer: RecordedEvent | Error | undefined): void => {
+      if (isWanted) setFound(answer ?? 'gone')
+    }
+    client.call('event', name).then(take, take)
     return () => {
       isWanted = false
     }
@@ -47,18 +49,19 @@ export function Detail({ name, loaded, hunted, client, routes, onClose, onBench 
   return (
     <aside class="detail" aria-label="event">
       <div class="detail-head">
-        <h2>{event === undefined || event === 'gone' ? 'Event' : titleOf(event)}</h2>
-        {event !== undefined && event !== 'gone' && 'status' in event && event.status !== undefined && (
+        <h2>{event === undefined ? 'Event' : titleOf(event)}</h2>
+        {event !== undefined && 'status' in event && event.status !== undefined && (
           <span class={`status-code status-${Math.floor(event.status / 100)}xx`}>{event.status}</span>
         )}
         <button type="button" onClick={onClose} aria-label="close the event">
           ×
         </button>
       </div>
-      {event === 'gone' && (
+      {found instanceof Error && <p role="alert">This event cannot be read: {found.message}.</p>}
+      {found === 'gone' && (
         <p>This event is not there any more: newer ones took its place, or it was in another recording.</p>
       )}
-      {event !== undefined && event !== 'gone' && (
+      {event !== undefined && (
         <>
           <HitView name={name} hits={hunted} client={client} />
           <EventDetail event={event} name={name} client={client} routes={routes} onBench={onBench} />

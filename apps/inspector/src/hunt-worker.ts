@@ -3,6 +3,7 @@ import { parseRecordedEvent } from '@prexy/events/parse-recorded'
 import type { RecordedEvent } from '@prexy/events/recorded-event'
 import { applicationEvent, exchangeEvent } from '@prexy/hunt/recorded-event'
 import { decode } from '@prexy/msgpack/decode'
+import { DecodeError } from '@prexy/msgpack/errors'
 import { type FieldValue, type SigmaEvent, textOf, valuesOf } from '@prexy/sigma/event'
 import { Matcher } from '@prexy/sigma/matcher.hot'
 import type { SigmaProblem } from '@prexy/sigma/problem'
@@ -61,9 +62,19 @@ function tryEvents(octets: Uint8Array, offsets: Uint32Array): void {
 }
 
 function eventOf(octets: Uint8Array): SigmaEvent | undefined {
-  const event: RecordedEvent | undefined = parseRecordedEvent(decode(octets, { binary: 'view' }))
+  const event = recordedEvent(octets)
   if (event === undefined || event.kind === 'gap') return undefined
   return event.kind === 'application' ? applicationEvent(event) : exchangeEvent(event)
+}
+
+/** Undefined for what is none. */
+function recordedEvent(octets: Uint8Array): RecordedEvent | undefined {
+  try {
+    return parseRecordedEvent(decode(octets, { binary: 'view' }))
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
 }
 
 /** Which conditions of the rules hold: each is compiled as a rule of its own and tried by the same engine. */

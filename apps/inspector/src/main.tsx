@@ -240,6 +240,7 @@ function useEvents(client: WorkerClient, view: ViewState, isPaused: boolean, onS
       setStatus(told)
       if (told.connection === 'refused') onSignedOut()
     }
+    client.onFault = (message) => setNote(`The inspector has a fault and may stand still; load it again. ${message}`)
     const failed = (error: unknown): void => {
       if (error instanceof SignedOut) onSignedOut()
       else setNote(error instanceof Error ? error.message : String(error))

@@ -1,6 +1,7 @@
 /** Finds a text in the octets of events: in any ASCII letter case, in everything that an event holds. */
 import { encodeUtf8 } from '@prexy/bytes/utf8'
 import { decode } from '@prexy/msgpack/decode'
+import { DecodeError } from '@prexy/msgpack/errors'
 import type { Block } from './store.ts'
 import { eventOctets } from './store.ts'
 
@@ -54,10 +55,20 @@ function isWordOfFormat(text: string): boolean {
 }
 
 function isInValues(octets: Uint8Array, text: string, bodiesOnly: boolean): boolean {
-  const event = decode(octets, { binary: 'view' })
+  const event = decoded(octets)
   const value = bodiesOnly ? bodiesOf(event) : event
   const lower = text.toLowerCase()
   return holds(value, lower, bodiesOnly)
+}
+
+/** Undefined for what is MessagePack up to its end and yet too deep to be decoded. */
+function decoded(octets: Uint8Array): unknown {
+  try {
+    return decode(octets, { binary: 'view' })
+  } catch (error) {
+    if (error instanceof DecodeError) return undefined
+    throw error
+  }
 }
 
 function bodiesOf(event: unknown): unknown {

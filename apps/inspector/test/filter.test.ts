@@ -108,9 +108,8 @@ test.each([
 })
 
 test('hostile markup takes linear time', () => {
-  const started = performance.now()
-  harmlessHtml('<script '.repeat(30_000))
-  harmlessHtml('<script>'.repeat(30_000))
-  harmlessHtml('<!--'.repeat(60_000))
-  expect(performance.now() - started).toBeLessThan(2_000)
+  // Of so much, a quadratic one would see nothing of the end within the time that a test has.
+  expect(harmlessHtml('<script '.repeat(100_000))).toHaveLength(31 + 6 + 1_100_000)
+  expect(harmlessHtml('<script>'.repeat(100_000))).toHaveLength(31 + 6)
+  expect(harmlessHtml('<!--'.repeat(200_000))).toHaveLength(31 + 6 + 1_400_000)
 })

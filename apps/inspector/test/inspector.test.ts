@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { type Browser, type BrowserContext, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { findChromium, type RunningProxy, startProxy, TOKEN } from './running-proxy.ts'
@@ -251,6 +252,114 @@ test('a range of time is selected, and totals lead back to the list', { timeout:
   await expect.poll(() => page.url()).not.toMatch(/range=/)
 })
 
+/** Two attacks among twelve requests. */
+function attackedSegment(): Buffer {
+  const events = Array.from({ length: 12 }, (_, at) => ({
+    ...exchangeOf(at + 1, 'shop', 'text/html'),
+    method: 'GET',
+    target: at === 3 ? '/download?file=../../../../etc/passwd' : at === 7 ? '/backup.sql' : `/page/${at}`,
+  }))
+  return Buffer.from(segmentOf(events))
+}
+
+test('a hunt is started from the page, and what it finds is in list, filter and details', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await signInByAddress()
+  const file = { name: 'x.prexyrec', mimeType: '', buffer: attackedSegment() }
+  await page.getByLabel('a segment of a recording').setInputFiles(file)
+  await page.getByText('12 of 12 events').waitFor()
+  expect(await page.getByRole('columnheader', { name: 'Hits' }).count()).toBe(0)
+  await page.locator('.scroller').focus()
+  await page.keyboard.press('3')
+  // Of the rules, each has a payload as its title; one cannot be used, and one is not YAML.
+  const rules = PAYLOADS.filter((_, index) => index % 30 === 0).map(
+    (payload) => `title: '${payload.replaceAll("'", "''")}'
+description: '${payload.replaceAll("'", "''")}'
+level: low
+tags: ['${payload.replaceAll("'", "''")}']
+logsource: {category: webserver}
+detection:
+  selection: {cs-uri-stem|endswith: .sql}
+  condition: selection`,
+  )
+  rules.push('title: Broken\nlogsource: {category: webserver}\ndetection: {a: {c-uri|contians: x}, condition: a}')
+  await page.getByLabel(/^Your own/).fill(rules.join('\n---\n'))
+  await page.getByLabel('rule files').setInputFiles([
+    { name: 'mine.yml', mimeType: '', buffer: Buffer.from('title: [') },
+    {
+      name: 'pages.yml',
+      mimeType: '',
+      buffer: Buffer.from(
+        'title: A page\nlevel: informational\nlogsource: {category: webserver}\ndetection:\n  a: {c-uri|startswith: /page/}\n  condition: a\n',
+      ),
+    },
+  ])
+  await page.getByRole('button', { name: 'Without the 2 files' }).waitFor()
+  await page.getByRole('button', { name: 'Start the hunt' }).click()
+  await page.getByText('Done: hits in 12 of 12 events.').waitFor()
+  const found = page.getByRole('region', { name: 'what the hunt found' })
+  await found.getByText(/^2 cannot be used/).waitFor()
+  await found.getByText('pasted:').first().waitFor()
+  await found.getByText('mine.yml:1').first().waitFor()
+  await picture('hunt')
+  await page.getByRole('button', { name: PAYLOADS[0], exact: true }).click()
+  await page.getByText('1 of 12 events').waitFor()
+  const filter = page.getByRole('combobox', { name: 'filter' })
+  await filter.fill('level:>=medium')
+  await page
+    .getByRole('gridcell', { name: /etc.passwd/ })
+    .first()
+    .click()
+  const hits = page.getByRole('region', { name: 'hits of the hunt' })
+  await hits.getByText('passwd').first().waitFor()
+  expect(await hits.locator('.level').count()).toBeGreaterThan(0)
+  await filter.fill('hit:"a page"')
+  await page.getByText('10 of 12 events').waitFor()
+  await filter.fill('-hit:*')
+  await page.getByText('None of the 12 events fits.').waitFor()
+  await filter.fill('')
+  await page.getByText('12 of 12 events').waitFor()
+  // By level: the highest first.
+  await page.getByRole('button', { name: 'Hits', exact: true }).click()
+  await page.getByRole('button', { name: /^Hits/ }).click()
+  await page
+    .locator('#row-0')
+    .getByText(/passwd/)
+    .waitFor()
+  await page.locator('.scroller').focus()
+  await page.keyboard.press('3')
+  await page.getByRole('button', { name: 'Forget the hits' }).click()
+  await found.getByText('No hunt yet.').waitFor()
+  expect(await page.locator('#app script, #app img, #app iframe').count()).toBe(0)
+})
+
+test('files that are none, or were made to do harm, are refused or shown in part, and the page goes on', {
+  timeout: TIMEOUT_MS,
+}, async () => {
+  await signInByAddress()
+  const open = async (buffer: Uint8Array): Promise<void> =>
+    await page
+      .getByLabel('a segment of a recording')
+      .setInputFiles({ name: 'x.prexyrec', mimeType: '', buffer: Buffer.from(buffer) })
+  await open(gzipSync(new Uint8Array(30_000_000)))
+  await page.getByText(/is no recording of prexy: open a segment.*not compressed/).waitFor()
+  const text = 'x'.repeat(3_000_000)
+  const large = {
+    ...exchangeOf(2, 'large', 'text/html'),
+    target: `/${text}`,
+    request: { minorVersion: 1, fields: ['a', text] },
+  }
+  await open(segmentOf([exchangeOf(1, 'small', 'text/html'), Uint8Array.of(0xdd, 0xff, 0xff, 0xff, 0xff, 0xc0), large]))
+  await page.getByText('6 octets of the file are damaged').waitFor()
+  await page.getByText('2 of 2 events').waitFor()
+  await page.locator('.rows .row').first().click()
+  await page.locator('.facts').getByText('0badcafe-2', { exact: true }).waitFor()
+  expect((await page.locator('.detail').textContent())?.length).toBeLessThan(200_000)
+  await page.getByRole('combobox', { name: 'filter' }).fill('host:small')
+  await page.getByText('1 of 2 events').waitFor()
+})
+
 test('axe finds nothing serious, in light and dark, wide and narrow', { timeout: TIMEOUT_MS }, async () => {
   await request('/axe')
   await signInByAddress()
@@ -261,7 +370,7 @@ test('axe finds nothing serious, in light and dark, wide and narrow', { timeout:
   ] as const) {
     await page.emulateMedia({ colorScheme: scheme })
     await page.setViewportSize({ width, height: 800 })
-    for (const panel of ['Events', 'Totals', 'Rule workbench']) {
+    for (const panel of ['Events', 'Totals', 'Hunt', 'Rule workbench']) {
       await page.getByRole('button', { name: panel, exact: true }).click()
       if (panel === 'Events') {
         await page.keyboard.press('Escape')

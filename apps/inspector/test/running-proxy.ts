@@ -29,14 +29,16 @@ export interface RunningProxy {
   readonly site: string
   readonly admin: string
   readonly recordings: string
+  readonly pid: number
   stop(): Promise<void>
 }
 
-/** `origins`: of pages that may send events. */
+/** `origins`: of pages that may send events; `more`: lines of the configuration. */
 export async function startProxy(
   answer: Answer,
   rules: string,
   origins: readonly string[] = [],
+  more = '',
 ): Promise<RunningProxy> {
   const folder = mkdtempSync(join(tmpdir(), 'prexy-inspector-'))
   const origin = createServer((request, response) => {
@@ -55,6 +57,7 @@ upstream: http://127.0.0.1:${port}
 log: off
 admin: {listen: 127.0.0.1:0, token: ${TOKEN}, ingest: {token: ${EVENTS_TOKEN}${named}}}
 record: {directory: ${recordings}, bodies: {}}
+${more}
 rules:
 ${rules}
 `,
@@ -65,6 +68,7 @@ ${rules}
     site,
     admin,
     recordings,
+    pid: child.pid ?? 0,
     async stop() {
       const gone = once(child, 'exit')
       child.kill('SIGTERM')

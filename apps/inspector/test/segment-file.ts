@@ -6,18 +6,26 @@ import { encodeHeader } from '@prexy/record/segment-header'
 const SALT = 0x1234_5678
 const FRAME_EVENTS = 500
 
-export function segmentOf(events: Iterable<Readonly<Record<string, unknown>>>): Uint8Array {
+/** Octets among the events are the payload of a frame of their own, whatever they are. */
+export function segmentOf(events: Iterable<Readonly<Record<string, unknown>> | Uint8Array>): Uint8Array {
   const parts: Uint8Array[] = [encodeHeader({ run: '0badcafe', number: 1, session: 's', createdAtMs: 0, salt: SALT })]
   let offset = parts[0].length
   let waiting: Uint8Array[] = []
-  const flush = (): void => {
-    if (waiting.length === 0) return
-    const frame = encodeFrame('events', waiting.length, joined(waiting), offset, SALT)
+  const put = (count: number, payload: Uint8Array): void => {
+    const frame = encodeFrame('events', count, payload, offset, SALT)
     parts.push(frame)
     offset += frame.length
+  }
+  const flush = (): void => {
+    if (waiting.length > 0) put(waiting.length, joined(waiting))
     waiting = []
   }
   for (const event of events) {
+    if (event instanceof Uint8Array) {
+      flush()
+      put(1, event)
+      continue
+    }
     waiting.push(encode(event).slice())
     if (waiting.length === FRAME_EVENTS) flush()
   }
