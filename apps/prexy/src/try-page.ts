@@ -5,10 +5,10 @@ import type { RuleEntry } from './rule-options.ts'
 import { compileRuleEntries } from './rule-source.ts'
 import { writeStandardOutput } from './standard-output.ts'
 import { stylesFor } from './terminal.ts'
-import { hunksOf } from './try-diff.ts'
+import { type Hunk, hunksOf } from './try-diff.ts'
 import { fetchPage, redirectOf } from './try-fetch.ts'
 import { formatReport, reportAsJson, type TryReport } from './try-report.ts'
-import { type TryResult, tryRules } from './try-run.ts'
+import { startTrial, type TryResult } from './try-run.ts'
 
 export interface TryOptions {
   readonly maxBytes: number
@@ -32,8 +32,9 @@ export async function tryPage(
   const set = await compileRuleEntries(entries, rewrite)
   const fetched = await fetchPage(url, { maxBytes: options.maxBytes, fields, follow: options.follow })
   const { page } = fetched
-  const result = await tryRules(page, set, options.host ?? page.url.host, fields)
-  const hunks = result.body === undefined ? [] : hunksOf(result.body, decoderFor(result, result.body.input))
+  await using trial = await startTrial(set)
+  const result = await trial.run(page, { host: options.host ?? page.url.host, fields })
+  const hunks = hunksIn(result)
   const report: TryReport = { fetched, set, result, hunks, next: redirectOf(page) }
   await writeStandardOutput(
     options.json
@@ -68,6 +69,12 @@ function parseField(line: string): readonly [string, string] {
   if (name === undefined) throw new CommandError(`--header ${line} is no header line; write it like 'Cookie: a=b'`)
   if (OWN_FIELDS.test(name)) throw new CommandError(`--header ${name} is said by prexy itself; see --host`)
   return [name, value]
+}
+
+/** What the rules changed. */
+export function hunksIn(result: TryResult): readonly Hunk[] {
+  const { body } = result
+  return body === undefined ? [] : hunksOf(body, decoderFor(result, body.input))
 }
 
 /** The text of what the rules saw: UTF-8, or the body's own encoding where the rules could be applied to its octets. */

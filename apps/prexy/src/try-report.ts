@@ -139,12 +139,15 @@ function fieldLines({ name, before, after }: FieldChange, style: Styles): readon
   ]
 }
 
+/** Why nothing was changed. */
+export function reasonOf({ treatment }: TryResult): string {
+  if (treatment?.kind === 'rewritten') return 'nothing was found'
+  return treatment?.kind === 'passed' ? REASONS[treatment.reason] : 'it has no body'
+}
+
 function verdictLines({ set, result, hunks }: TryReport, style: Styles): readonly string[] {
   const { treatment, body } = result
-  if (treatment?.kind !== 'rewritten') {
-    const reason = treatment?.kind === 'passed' ? REASONS[treatment.reason] : 'it has no body'
-    return [style.yellow(`Not rewritten: ${reason}.`)]
-  }
+  if (treatment?.kind !== 'rewritten') return [style.yellow(`Not rewritten: ${reasonOf(result)}.`)]
   const { hits, overflows } = treatment.stats
   const lines = [style.bold('Rules:')]
   for (const [index, rule] of set.rules.entries()) {
@@ -172,7 +175,7 @@ function verdictLines({ set, result, hunks }: TryReport, style: Styles): readonl
   return lines
 }
 
-export function reportAsJson({ fetched, set, result, hunks, next }: TryReport, maxChanges: number): unknown {
+export function reportAsJson({ fetched, set, result, hunks, next }: TryReport, maxChanges: number): object {
   const { page, redirects } = fetched
   const { treatment, body } = result
   const isRewritten = treatment?.kind === 'rewritten'

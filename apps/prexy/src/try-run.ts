@@ -25,20 +25,26 @@ export interface TryResult {
   readonly fault: string | undefined
 }
 
-/** `host`: what the client would ask for; `fields`: what else it would send. */
-export async function tryRules(
-  page: FetchedPage,
-  set: RuleSet,
-  host: string,
-  fields: readonly string[],
-): Promise<TryResult> {
+/** What the client of a page would say. */
+export interface TryRequest {
+  readonly method?: string
+  /** What it would ask for. */
+  readonly host: string
+  /** What else it would send; names and values in turn. */
+  readonly fields: readonly string[]
+}
+
+/** Rules that are tried on one page after the other. */
+export interface RuleTrial extends AsyncDisposable {
+  /** One at a time. */
+  run(page: FetchedPage, request: TryRequest): Promise<TryResult>
+}
+
+export async function startTrial(set: RuleSet): Promise<RuleTrial> {
   const observed = observeRuleSet(set)
-  await using origin = await startReplay(page)
-  let told: ((event: ExchangeEvent) => void) | undefined
-  const ended = new Promise<ExchangeEvent>((resolve) => {
-    told = resolve
-  })
-  await using proxy = await startProxy({
+  const origin = await startReplay()
+  let told: (event: ExchangeEvent) => void = () => {}
+  const proxy = await startProxy({
     listen: [{ host: '127.0.0.1', port: 0 }],
     routes: [
       {
@@ -48,33 +54,54 @@ export async function tryRules(
       },
     ],
     requestId: 'off',
-    onExchange: (event) => told?.(event),
+    onExchange: (event) => told(event),
   })
-  const answer = await ask(proxy.address.port, page.url, host, fields)
-  const event = await ended
   return {
-    treatment: event.treatment,
-    body: observed.bodies.at(-1),
-    before: endToEndFields(page.fields),
-    after: endToEndFields(answer.fields),
-    status: answer.status,
-    fault: event.outcome === 'completed' ? undefined : (event.detail ?? event.outcome),
+    async run(page, request) {
+      observed.bodies.length = 0
+      origin.say(page)
+      const ended = new Promise<ExchangeEvent>((resolve) => {
+        told = resolve
+      })
+      const answer = await ask(proxy.address.port, page.url, request)
+      const event = await ended
+      return {
+        treatment: event.treatment,
+        body: observed.bodies.at(-1),
+        before: endToEndFields(page.fields),
+        after: endToEndFields(answer.fields),
+        status: answer.status,
+        fault: event.outcome === 'completed' ? undefined : (event.detail ?? event.outcome),
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await proxy[Symbol.asyncDispose]()
+      await origin[Symbol.asyncDispose]()
+    },
   }
 }
 
 interface Replay extends AsyncDisposable {
   readonly port: number
+  /** What is said from now on. */
+  say(page: FetchedPage): void
 }
 
-/** An origin that says to every request what the real one said, with a length of its own. */
-async function startReplay(page: FetchedPage): Promise<Replay> {
+/** The page as the real origin said it, with a length of its own. */
+function headOf(page: FetchedPage): Buffer {
   const fields = endToEndFields(page.fields)
   const lines = [`HTTP/1.1 ${page.status} ${page.reason}`]
   for (let at = 0; at < fields.length; at += 2) {
     if (fields[at].toLowerCase() !== 'content-length') lines.push(`${fields[at]}: ${fields[at + 1]}`)
   }
   lines.push(`Content-Length: ${page.body.length}`, 'Connection: close', '', '')
-  const head = Buffer.from(lines.join('\r\n'), 'latin1')
+  return Buffer.from(lines.join('\r\n'), 'latin1')
+}
+
+/** An origin that says the same to every request. */
+async function startReplay(): Promise<Replay> {
+  let head: Uint8Array = new Uint8Array(0)
+  let body: Uint8Array = head
   const open = new Set<Socket>()
   const server = createServer((socket) => {
     open.add(socket)
@@ -85,7 +112,7 @@ async function startReplay(page: FetchedPage): Promise<Replay> {
       asked += chunk.toString('latin1')
       if (!asked.includes('\r\n\r\n')) return
       socket.write(head)
-      socket.end(page.body)
+      socket.end(body)
     })
   })
   server.listen(0, '127.0.0.1')
@@ -94,6 +121,10 @@ async function startReplay(page: FetchedPage): Promise<Replay> {
   if (typeof address !== 'object' || address === null) throw new CommandError('no port of this machine is free')
   return {
     port: address.port,
+    say(page) {
+      head = headOf(page)
+      body = page.body
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()
       server.close()
@@ -105,12 +136,12 @@ async function startReplay(page: FetchedPage): Promise<Replay> {
 function ask(
   port: number,
   url: URL,
-  host: string,
-  fields: readonly string[],
+  { method = 'GET', host, fields }: TryRequest,
 ): Promise<{ readonly status: number; readonly fields: readonly string[] }> {
   return new Promise((resolve, reject) => {
     const headers = ['Host', host, 'Accept-Encoding', 'gzip, deflate, br', 'Connection', 'close', ...fields]
-    const request = requestHttp({ host: '127.0.0.1', port, path: url.pathname + url.search, headers }, (response) => {
+    const target = { host: '127.0.0.1', port, method, path: url.pathname + url.search, headers }
+    const request = requestHttp(target, (response) => {
       const done = (): void => resolve({ status: response.statusCode ?? 0, fields: response.rawHeaders })
       response.once('end', done)
       // A body that is broken off tells in the event why.

@@ -7,6 +7,7 @@
  */
 import { decodeLatin1 } from '@prexy/bytes/latin1'
 import { encodeUtf8 } from '@prexy/bytes/utf8'
+import { parseRecordedEvent } from '@prexy/events/parse-recorded'
 import type { ExchangeRecord, RecordedBody } from '@prexy/events/recorded-event'
 import type { FieldList } from '@prexy/http/fields'
 import { bodyToJson, decodeBase64, encodeBase64, textOf, urlOf } from './event-json.ts'
@@ -201,7 +202,7 @@ function fromEntry(entry: unknown, run: string, sequence: number): ExchangeRecor
   const responseBody = bodyOf(content, content.encoding)
   const size = wholeNumber(content.size) ?? responseBody?.bytes ?? 0
   const status = wholeNumber(response.status) ?? 0
-  return {
+  const event: ExchangeRecord = {
     kind: 'exchange',
     version: 2,
     run,
@@ -236,7 +237,47 @@ function fromEntry(entry: unknown, run: string, sequence: number): ExchangeRecor
           },
         }),
   }
+  return isRecord(entry._prexy) ? withUpstream(event, entry._prexy) : event
 }
+
+/** What we wrote ourselves also has what came from the upstream, and what became of it. */
+function withUpstream(event: ExchangeRecord, own: Readonly<Record<string, unknown>>): ExchangeRecord {
+  const { upstreamResponse: upstream, treatment } = own
+  if (!isRecord(upstream)) return event
+  const status = wholeNumber(upstream.status)
+  const fields = fieldsOf(upstream.headers)
+  if (status === undefined || fields === undefined) return event
+  const isRewritten = isRecord(treatment) && treatment.kind === 'rewritten'
+  const { request, response: sent } = event.bodies ?? {}
+  const body = isRecord(upstream.body) ? bodyOfJson(upstream.body) : undefined
+  const bodies = {
+    ...(request === undefined ? {} : { request }),
+    ...(body === undefined ? {} : { response: body }),
+    ...(sent === undefined || !isRewritten ? {} : { responseSent: sent }),
+  }
+  const { bodies: _client, ...rest } = event
+  const whole = {
+    ...rest,
+    treatment,
+    response: { status, fields, sentFields: event.response?.fields ?? [] },
+    ...(Object.keys(bodies).length === 0 ? {} : { bodies }),
+  }
+  const parsed = parseRecordedEvent(whole)
+  return parsed?.kind === 'exchange' ? parsed : event
+}
+
+/** As `bodyToJson` writes it. */
+function bodyOfJson(json: Readonly<Record<string, unknown>>): RecordedBody | undefined {
+  const { text, base64, omitted } = json
+  const bytes = wholeNumber(json.bytes)
+  const body = typeof base64 === 'string' ? bodyOf({ text: base64 }, 'base64') : bodyOf({ text }, undefined)
+  if (bytes === undefined) return body
+  const why = OMISSIONS.find((one) => one === omitted)
+  if (body === undefined) return bytes === 0 ? { bytes, octets: new Uint8Array(0) } : { bytes, omitted: why ?? 'type' }
+  return body.omitted !== undefined || body.bytes >= bytes ? body : { ...body, bytes, omitted: why ?? 'length' }
+}
+
+const OMISSIONS = ['length', 'type', 'coded', 'memory'] as const
 
 interface UrlPlace {
   readonly scheme: 'http' | 'https'

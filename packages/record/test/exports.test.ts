@@ -152,8 +152,27 @@ describe('HAR', () => {
       target: '/a?x=1&y',
       status: 200,
       request: { fields: full.request?.fields },
-      bodies: { request: { octets: utf8('a=b') }, response: { octets: utf8('after') } },
+      bodies: {
+        request: { octets: utf8('a=b') },
+        response: full.bodies?.response,
+        responseSent: { octets: utf8('after') },
+      },
+      response: full.response,
+      treatment: full.treatment,
     })
+  })
+
+  test.each([
+    [{ upstreamResponse: 5 }],
+    [{ upstreamResponse: { status: -1, headers: [] } }],
+    [{ upstreamResponse: { status: 200, headers: 'x' } }],
+    [{ upstreamResponse: { status: 200, headers: [] }, treatment: { kind: 'rewritten' } }],
+    [{ upstreamResponse: { status: 200, headers: [] }, treatment: 'x' }],
+  ])('is read as that of others where what is ours is damaged: %j', (own) => {
+    const entry = { ...JSON.parse(JSON.stringify(toHarEntry(full))), _prexy: own }
+    const { events } = fromHar(JSON.stringify({ log: { entries: [entry] } }), RUN)
+    expect(events[0].treatment).toBeUndefined()
+    expect(events[0].bodies?.response?.octets).toEqual(utf8('after'))
   })
 
   test.each([

@@ -26,8 +26,8 @@ export interface ObservedBody {
   readonly active: Uint8Array | undefined
 }
 
-/** `bodies` grows with every body that the set rewrites; everything of them is kept. */
-export function observeRuleSet(set: RuleSet): { readonly set: RuleSet; readonly bodies: readonly ObservedBody[] } {
+/** `bodies` grows with every body that the set rewrites, and everything of them is kept; the caller may empty it. */
+export function observeRuleSet(set: RuleSet): { readonly set: RuleSet; readonly bodies: ObservedBody[] } {
   const compiled = compileRules(set.rules, set.options)
   const rules = compiled.map((rule) => ({
     ...toTokenizerRule(rule),
