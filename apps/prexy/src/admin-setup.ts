@@ -5,6 +5,7 @@ import type { AdminHost, AdminRoute, AdminStatus, ReloadOutcome } from '@prexy/a
 import type { Ingest } from '@prexy/admin/ingest'
 import { mergeSnapshots } from '@prexy/admin/metrics'
 import type { AdminSettings, IngestSettings, RouteConfig } from '@prexy/config/config'
+import { UNIX_PREFIX } from '@prexy/net/unix-socket'
 import { addressUrl } from './address-url.ts'
 import { inspectorAssets } from './inspector-assets.ts'
 import { listenError } from './listen-error.ts'
@@ -132,6 +133,7 @@ function targetOf({ action }: RouteConfig): string {
 }
 
 function addressText(host: string, port: number): string {
+  if (host.startsWith(UNIX_PREFIX)) return host
   return `${host.includes(':') ? `[${host}]` : host}:${port}`
 }
 

@@ -3,6 +3,7 @@ import { accessSync, constants, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Config } from '@prexy/config/config'
 import { openIntake } from '@prexy/net/intake'
+import { claimSocket, type UnixListen } from '@prexy/net/unix-socket'
 import { DEFAULT_LIMITS } from '@prexy/proxy/proxy-config'
 import { loadConfiguration } from './config-load.ts'
 import { DEFAULT_DEMAND, type Demand, examine, type Finding, type Verdict } from './doctor-checks.ts'
@@ -11,6 +12,7 @@ import { fileErrorReason } from './file-error.ts'
 import { listenError } from './listen-error.ts'
 import { readMachine } from './machine.ts'
 import { findServer } from './pid-file.ts'
+import { unixListenOf } from './socket-files.ts'
 import { writeStandardOutput } from './standard-output.ts'
 import { type Styles, stylesFor } from './terminal.ts'
 import { VERSION } from './version.ts'
@@ -81,9 +83,14 @@ function demandOf(config: Config): Demand {
 async function placesOf(config: Config, file: string, pidFile: string | undefined): Promise<readonly Finding[]> {
   const running = runningServer(pidFile, file)
   const findings: Finding[] = []
-  for (const { host, port } of config.listen) {
-    const where = `${host ?? '*'}:${port}`
-    const found = running === undefined ? await bind(host, port) : `prexy, process ${running}, listens there`
+  for (const address of config.listen) {
+    const { host, port } = address
+    const unix = unixListenOf(address)
+    const where = unix === undefined ? `${host ?? '*'}:${port}` : host
+    const found =
+      running !== undefined
+        ? `prexy, process ${running}, listens there`
+        : await (unix === undefined ? bind(host, port) : claim(unix))
     findings.push({
       check: `listen ${where}`,
       ...(typeof found === 'string'
@@ -105,6 +112,16 @@ function runningServer(pidFile: string | undefined, file: string): number | unde
   } catch (error) {
     if (error instanceof CommandError) return undefined
     throw error
+  }
+}
+
+async function claim(unix: UnixListen): Promise<string | Error> {
+  try {
+    await claimSocket(unix)
+    accessSync(dirname(unix.path), constants.W_OK)
+    return 'free'
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error))
   }
 }
 

@@ -1,3 +1,4 @@
+import { UNIX_PREFIX } from '@prexy/net/unix-socket'
 import { CommandError } from './exit-codes.ts'
 
 /** What went wrong with an address, for a person; other errors as they are. */
@@ -13,13 +14,20 @@ export function listenError(error: unknown): unknown {
   }
   // A worker of several binds by way of another process.
   if (error.syscall !== 'listen' && error.syscall !== 'bind') return error
-  const where = 'address' in error && 'port' in error ? `${String(error.address)}:${String(error.port)}` : 'the address'
+  const address = 'address' in error ? String(error.address) : undefined
+  const isSocket = address?.startsWith('/') === true
+  const socket = isSocket ? `${UNIX_PREFIX}${address.replace(/\.new$/, '')}` : undefined
+  const where =
+    socket ?? (address !== undefined && 'port' in error ? `${address}:${String(error.port)}` : 'the address')
   switch (error.code) {
     case 'EADDRINUSE':
       return new CommandError(
         `cannot listen on ${where}: something else does; choose another with --listen, 0 takes a free one`,
       )
+    case 'ENOENT':
+      return new CommandError(`cannot listen on ${where}: there is no such folder`)
     case 'EACCES':
+      if (isSocket) return new CommandError(`cannot listen on ${where}: its folder cannot be written to`)
       return new CommandError(`cannot listen on ${where}: permission denied; ports below 1024 need privileges`)
     case 'EADDRNOTAVAIL':
       return new CommandError(`cannot listen on ${where}: this machine has no such address`)

@@ -17,6 +17,7 @@ import type { LogFormat } from './program.ts'
 import type { RuleEntry } from './rule-options.ts'
 import { compileRuleEntries } from './rule-source.ts'
 import { runServer } from './run-server.ts'
+import { unixListenOf } from './socket-files.ts'
 import type { Source, WorkerCount } from './source.ts'
 
 /** `prexy URL`. Ends when a signal does it; the exit code. */
@@ -144,7 +145,14 @@ function proxyConfigOf(
   recorder?: ExchangeRecorder,
 ): ProxyConfig {
   return {
-    listen: config.listen.map((address) => ({ ...listenOf(address), host: address.host ?? everyAddress() })),
+    listen: config.listen.map((address) => {
+      const unix = unixListenOf(address)
+      return {
+        ...listenOf(address),
+        host: address.host ?? everyAddress(),
+        ...(unix === undefined ? {} : { unix }),
+      }
+    }),
     ...proxyRoutes(config, compiled, rulesChangedMs),
     timeouts: config.timeouts,
     limits: config.limits,

@@ -13,6 +13,7 @@ import { LogFiles } from './log-file.ts'
 import { listenError } from './listen-error.ts'
 import type { RunningRecording } from './record-setup.ts'
 import type { Source } from './source.ts'
+import { SocketFiles } from './socket-files.ts'
 import { countedConfig, measureProcess, type ProcessStatistics } from './statistics.ts'
 
 /** A configuration that was found to be without errors. */
@@ -58,13 +59,17 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
   const proxyConfig = ({ config, compiled, changedMs }: Plan): ProxyConfig =>
     countedConfig(source.proxyConfig(config, compiled, changedMs, log, recording?.recorder), counted)
   const recorder = recording?.recorder
+  const sockets = new SocketFiles()
   let server: RunningProxy
   try {
+    await sockets.claim(first.config)
     server = await startProxy(proxyConfig(first))
   } catch (error) {
+    sockets.abandon()
     await recording?.stop()
     throw listenError(error)
   }
+  sockets.keep(first.config)
   return {
     get addresses() {
       return server.addresses
@@ -73,17 +78,22 @@ export async function serveHere(first: Plan, source: Source, say: (line: string)
       const old = log
       try {
         log = await createAccessLog(plan.config, logFiles)
+        await sockets.claim(plan.config)
         const prepared = await server.prepare(proxyConfig(plan))
         prepared.commit()
+        sockets.keep(plan.config)
       } catch (error) {
         log = old
+        sockets.abandon()
         throw listenError(error)
       }
       old.flush()
       logFiles.keep(plan.config.accessLog?.file)
     },
     async stop(deadlineMs) {
-      await server.stop(deadlineMs)
+      const stopped = server.stop(deadlineMs)
+      sockets.remove()
+      await stopped
       await recording?.stop()
       log.flush()
       logFiles.flush()

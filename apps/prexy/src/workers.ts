@@ -15,6 +15,7 @@ import { Handovers, Holding } from './handovers.ts'
 import { copyLines } from './line-copy.ts'
 import type { RunningRecording } from './record-setup.ts'
 import type { Plan, Service } from './service.ts'
+import { SocketFiles } from './socket-files.ts'
 import type { ProcessStatistics } from './statistics.ts'
 import { isReport, type Order, type Report } from './worker-messages.ts'
 
@@ -59,7 +60,10 @@ export async function serveWithWorkers(
     const { startRecording } = await import('./record-setup.ts')
     recording = await startRecording(record, say, undefined, (isWatched) => onWatched(isWatched))
   }
-  const workers = new Workers(first, count, recording, say)
+  const sockets = new SocketFiles()
+  await sockets.claim(first.config)
+  sockets.keep(first.config)
+  const workers = new Workers(first, count, recording, sockets, say)
   onWatched = (isWatched) => workers.watch(isWatched)
   await Promise.race([workers.allServe, workers.failure, stopped.then(() => workers.startNoMore())])
   return workers
@@ -71,6 +75,7 @@ class Workers implements Service {
   readonly failure: Promise<never>
   readonly #count: number
   readonly #recording: RunningRecording | undefined
+  readonly #sockets: SocketFiles
   readonly #say: (line: string) => void
   readonly #members = new Map<number, Member>()
   /** Of those that serve. */
@@ -92,10 +97,17 @@ class Workers implements Service {
   #onPrepared: (id: number, fault: string | undefined) => void = () => {}
   #onCommitted: (id: number) => void = () => {}
 
-  constructor(first: Plan, count: number, recording: RunningRecording | undefined, say: (line: string) => void) {
+  constructor(
+    first: Plan,
+    count: number,
+    recording: RunningRecording | undefined,
+    sockets: SocketFiles,
+    say: (line: string) => void,
+  ) {
     this.#plan = first
     this.#count = count
     this.#recording = recording
+    this.#sockets = sockets
     this.#say = say
     this.#handovers = new Handovers(this.#holdings, (to, order) => this.#send(to, order))
     this.allServe = new Promise((resolve) => {
@@ -104,7 +116,10 @@ class Workers implements Service {
     this.failure = new Promise((_, reject) => {
       this.#fail = reject
     })
-    this.failure.catch(() => this.#kill())
+    this.failure.catch(() => {
+      this.#kill()
+      this.#sockets.remove()
+    })
     for (let number = 0; number < count; number++) this.#start()
   }
 
@@ -155,13 +170,16 @@ class Workers implements Service {
 
   async change(next: Plan): Promise<void> {
     const change = this.#lastChange + 1
+    await this.#sockets.claim(next.config)
     const fault = await this.#prepareAll(change, next)
     if (fault !== undefined) {
       for (const id of this.#members.keys()) this.#send(id, { kind: 'abandon', change })
+      this.#sockets.abandon()
       throw new CommandError(fault)
     }
     this.#lastChange = change
     this.#plan = next
+    this.#sockets.keep(next.config)
     await this.#commitAll(change)
   }
 
@@ -174,6 +192,7 @@ class Workers implements Service {
         }),
     )
     for (const id of this.#members.keys()) this.#send(id, { kind: 'stop', deadlineMs })
+    this.#sockets.remove()
     const late = setTimeout(() => this.#kill(), deadlineMs + STOP_GRACE_MS)
     await Promise.all(gone)
     clearTimeout(late)

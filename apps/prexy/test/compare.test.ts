@@ -20,7 +20,10 @@ const PAGES: Readonly<Record<string, string>> = {
 }
 
 const missing = missingPrograms('nginx')
-if (missing === undefined) describe('compareWith an nginx with sub_filter', describeComparing)
+if (missing === undefined)
+  describe('compareWith an nginx with sub_filter', () => {
+    describeComparing()
+  })
 else test('compareWith an nginx with sub_filter', (context) => context.skip(missing))
 
 function describeComparing(): void {

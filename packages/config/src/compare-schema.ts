@@ -27,7 +27,7 @@ const compareMapping: z.ZodType<RawCompareWith> = z
       .describe('Of a hundred GET and HEAD requests, how many it is asked, too.'),
     headers: oneOrMore(fieldName)
       .exactOptional()
-      .describe('Response fields that are compared beside status and body, such as `content-type` or `location`.'),
+      .describe('Response fields that are compared beside status and body. Without it: content-type and location.'),
     ignore: oneOrMore(z.string().min(1).max(4_096))
       .exactOptional()
       .describe(

@@ -27,12 +27,13 @@ const compressMapping: z.ZodType<RawCompress> = z
       .exactOptional()
       .describe(
         'Content codings, the favourite first: what a client likes as much as another is coded with the first of them. Node 20 ' +
-          'has no zstd.',
+          'has no zstd. Without it: br, zstd, gzip.',
       ),
     types: oneOrMore(mediaType)
       .exactOptional()
       .describe(
-        'Media types that are compressed, compared without letter case and parameters; `*` stands for anything.',
+        'Media types that are compressed, compared without letter case and parameters; `*` stands for anything. Without it: text, ' +
+          'scripts, JSON, XML, SVG and WebAssembly.',
       ),
     minBytes: z
       .int()

@@ -691,8 +691,8 @@ export const configSchema: z.ZodType<RawConfig> = z
     listen: oneOrMore(listenSchema)
       .default('127.0.0.1:8080')
       .describe(
-        'Where prexy listens: a port (on every address of the machine), `host:port`, a mapping that says what is spoken ' +
-          'there, or a list of them. Port 0 takes a free one.',
+        'Where prexy listens: a port (on every address of the machine), `host:port`, a socket `unix:/run/prexy/prexy.sock`, a ' +
+          'mapping that says what is spoken there, or a list of them. Port 0 takes a free one.',
       ),
     include: oneOrMore(z.string().min(1).max(4096))
       .exactOptional()
@@ -740,11 +740,12 @@ export const configSchema: z.ZodType<RawConfig> = z
     ...servingFields,
     timeouts: timeoutsSchema.default({}),
     limits: limitsSchema.default({}),
-    trustedProxies: oneOrMore(addressRange)
+    trustedProxies: oneOrMore(z.union([z.literal('unix:'), addressRange]))
       .exactOptional()
       .describe(
         'Addresses and ranges of proxies in front of prexy, `10.0.0.0/8` or `::1`: what they say of their clients is ' +
-          'believed and continued; what others say is replaced. Without it: none.',
+          'believed and continued; what others say is replaced. `unix:` stands for whoever comes by a unix socket. ' +
+          'Without it: none.',
       ),
     forwarded: z
       .enum(['x-forwarded', 'forwarded', 'both', 'none'])

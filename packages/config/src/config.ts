@@ -34,12 +34,16 @@ export interface RuleList {
   readonly places: readonly Place[]
 }
 
-/** `host` is undefined for every address of the machine. */
+/** `host` is undefined for every address of the machine; a socket of it is `unix:` and a path, with port 0. */
 export interface ListenAddress {
   readonly host: string | undefined
   readonly port: number
   readonly name?: string
   /** Absent: cleartext. */
+  /** Of a socket: as `chmod` has it. */
+  readonly mode?: number
+  /** Of a socket: as `chown` has it. */
+  readonly owner?: string
   readonly tls?: ListenTls
   readonly http2?: boolean
   readonly redirectPort?: number

@@ -1,5 +1,5 @@
 /** What no single field shows. */
-import { addressOf, listenAddressOf } from './addresses.ts'
+import { addressOf, isSocketAddress, listenAddressOf } from './addresses.ts'
 import { type Assembly, fileLevel, type Level, levelAt, type Placed, routesOfSite } from './assemble.ts'
 import { MIN_HELD_BYTES, type RawRoute, type RewriteOptions } from './config-schema.ts'
 import { placeText } from './documents.ts'
@@ -147,8 +147,14 @@ function checkListen({ top }: Assembly, file: Level, report: Report): void {
     const place = Array.isArray(top.listen) ? within(file.placeOf('listen'), index) : file.placeOf('listen')
     const { host, port } = listenAddressOf(addressOf(address))
     const key = `${host ?? ''}:${port}`
+    const isSocket = isSocketAddress(addressOf(address))
+    if (typeof address === 'object' && !isSocket) {
+      for (const field of ['mode', 'owner'] as const) {
+        if (address[field] !== undefined) report('error', within(place, field), 'is for sockets only', 'remove it')
+      }
+    }
     if (port > 65_535) report('error', place, `there is no port ${port}`, 'the highest is 65535')
-    else if (port !== 0 && seen.has(key)) report('error', place, 'stands twice', 'keep one of the two')
+    else if ((port !== 0 || isSocket) && seen.has(key)) report('error', place, 'stands twice', 'keep one of the two')
     seen.add(key)
     const trusted = top.trustedProxies === undefined ? [] : listOf(top.trustedProxies)
     if (typeof address === 'object' && address.proxyProtocol === true && trusted.length === 0) {

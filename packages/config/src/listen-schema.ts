@@ -14,6 +14,8 @@ export interface RawListenTls {
 
 export interface RawListen {
   readonly address: number | string
+  readonly mode?: string
+  readonly owner?: string
   readonly name?: string
   readonly tls?: RawListenTls
   readonly http2?: boolean
@@ -21,14 +23,35 @@ export interface RawListen {
   readonly proxyProtocol?: boolean
 }
 
+const ADDRESS = /^(\[[0-9A-Fa-f:.]+\]|[^\s:/[\]]*):\d{1,5}$/
+const NO_ADDRESS = 'is no address; write it like 8080, 127.0.0.1:8080 or [::1]:8080'
+
 export const listenAddressSchema: z.ZodType<number | string> = z.union([
+  z.int().min(0).max(65_535),
+  z.string().regex(ADDRESS, NO_ADDRESS),
+])
+
+/** Longest path of a socket, in octets: Linux takes 107, and the name under which it is opened has four more. */
+export const MAX_SOCKET_PATH_BYTES = 103
+
+function socketFault(text: string): string | undefined {
+  if (!text.startsWith('unix:') || ADDRESS.test(text)) return undefined
+  if (!/^unix:\/[^\0]*[^/\0]$/.test(text)) {
+    return `${JSON.stringify(text)} is no socket; write its whole path, like unix:/run/prexy/prexy.sock`
+  }
+  const bytes = new TextEncoder().encode(text).length - 'unix:'.length
+  return bytes > MAX_SOCKET_PATH_BYTES ? `the path of a socket has at most ${MAX_SOCKET_PATH_BYTES} bytes` : undefined
+}
+
+const anyAddress: z.ZodType<number | string> = z.union([
   z.int().min(0).max(65_535),
   z
     .string()
-    .regex(
-      /^(\[[0-9A-Fa-f:.]+\]|[^\s:/[\]]*):\d{1,5}$/,
-      'is no address; write it like 8080, 127.0.0.1:8080 or [::1]:8080',
-    ),
+    .regex(new RegExp(`^unix:|${ADDRESS.source}`), NO_ADDRESS)
+    .superRefine((text, context) => {
+      const message = socketFault(text)
+      if (message !== undefined) context.addIssue({ code: 'custom', message })
+    }),
 ])
 
 const fileName = z.string().min(1).max(4_096)
@@ -75,12 +98,28 @@ export const listenerName: z.ZodType<string> = z
 
 /** One entry of `listen`. */
 export const listenSchema: z.ZodType<number | string | RawListen> = z.union([
-  listenAddressSchema,
+  anyAddress,
   z
     .strictObject({
-      address: listenAddressSchema.describe(
-        'A port, on every address of the machine, or `host:port`. Port 0 takes a free one.',
+      address: anyAddress.describe(
+        'A port, on every address of the machine, `host:port`, or a socket of this machine, `unix:/run/prexy/prexy.sock`. ' +
+          'Port 0 takes a free one.',
       ),
+      mode: z
+        .string()
+        .regex(/^0?[0-7]{3}$/, 'is no mode; write it in quotes, like "0660"')
+        .exactOptional()
+        .describe(
+          'Of a socket: who may connect, as `chmod` takes it, in quotes. Without it: `"0600"`, the user of prexy.',
+        ),
+      owner: z
+        .string()
+        .regex(
+          /^(?=.)[A-Za-z0-9_.-]{0,32}(:[A-Za-z0-9_.-]{1,32})?$/,
+          'is no owner; write it like www-data, :www-data or 33:33',
+        )
+        .exactOptional()
+        .describe('Of a socket: user and group, as `chown` takes them. Without it: those of prexy.'),
       name: listenerName
         .exactOptional()
         .describe(

@@ -319,11 +319,13 @@ class Provisioner {
     return listOf(listen).map((entry, index) => {
       const address = listenAddressOf(addressOf(entry))
       if (typeof entry !== 'object') return address
-      const { name, tls, http2, redirectPort, proxyProtocol } = entry
+      const { mode, owner, name, tls, http2, redirectPort, proxyProtocol } = entry
       const { source, path } = file.placeOf('listen')
       const place = { source, path: Array.isArray(listen) ? [...path, index, 'tls'] : [...path, 'tls'] }
       return {
         ...address,
+        ...(mode === undefined ? {} : { mode: Number.parseInt(mode, 8) }),
+        ...(owner === undefined ? {} : { owner }),
         ...(name === undefined ? {} : { name }),
         ...(tls === undefined ? {} : { tls: { ...tls, certificates: this.#certificates(tls, place) } }),
         ...(http2 === undefined ? {} : { http2 }),
@@ -365,9 +367,9 @@ class Provisioner {
     }
   }
 
-  #compareWith(raw: 'off' | string | RawCompareWith, place: Place): CompareSettings | undefined {
+  #compareWith(raw: string | RawCompareWith, place: Place): CompareSettings | undefined {
     if (raw === 'off') return undefined
-    const { url, headers, ignore = [], maxConcurrent, ...rest } = typeof raw === 'string' ? { url: raw } : { ...raw }
+    const { url, headers, ignore = [], maxConcurrent, ...rest } = typeof raw === 'string' ? { url: raw } : raw
     const defaults = DEFAULT_COMPARE
     const connections = maxConcurrent ?? defaults.maxConcurrent
     const { source, path } = place

@@ -167,9 +167,12 @@ export function clientAddress(
   { address, trusted }: ForwardingPeer,
   trustedRanges: readonly AddressRange[],
 ): string | undefined {
-  if (!trusted || address === undefined) return address
+  if (!trusted) return address
   const chain = toldValue(toldFields(fields), 'x-forwarded-for')
-  return clientOf(chain === undefined ? address : `${chain}, ${address}`, trustedRanges)
+  if (chain === undefined) return address
+  if (address !== undefined) return clientOf(`${chain}, ${address}`, trustedRanges)
+  const client = clientOf(chain, trustedRanges)
+  return client !== undefined && isAddress(client) ? client : undefined
 }
 
 /** RFC 7239 §4; what is no token is quoted, and an IPv6 address has brackets (§6). */

@@ -14,6 +14,7 @@ const ROUTE: GateRoute = {
   alwaysNew: false,
   codings: BASE_CODINGS,
   charsets: 'any',
+  compression: undefined,
 }
 
 function threeLetters(i: number): string {

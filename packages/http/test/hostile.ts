@@ -15,6 +15,7 @@ const NO_RULES: GateRoute = {
   alwaysNew: false,
   codings: [],
   charsets: 'any',
+  compression: undefined,
 }
 
 export interface ReadRequest {

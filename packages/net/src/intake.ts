@@ -1,5 +1,6 @@
 /** Sockets that clients open: accepted here, or accepted by another process and handed over. */
 import { createServer, Socket } from 'node:net'
+import { openingPath, publishSocket, type UnixListen } from './unix-socket.ts'
 
 /** A client's socket of which no byte has been read. */
 export type AcceptedSocket = Socket
@@ -8,6 +9,8 @@ export interface IntakeOptions {
   readonly host: string
   /** 0 takes a free port. */
   readonly port: number
+  /** Instead of a port: a socket of this machine; `host` is what its address is called, `port` 0. */
+  readonly unix?: UnixListen | undefined
   /** Connections beyond this many are closed at once. */
   readonly maxConnections: number
   /** One of those was closed. */
@@ -20,7 +23,7 @@ export interface IntakeOptions {
 }
 
 export interface BoundAddress {
-  /** An IP address, IPv6 without brackets. */
+  /** An IP address, IPv6 without brackets; or `unix:` and a path, with port 0. */
   readonly address: string
   readonly port: number
 }
@@ -44,7 +47,7 @@ export async function openIntake(
   onSocket: (socket: AcceptedSocket) => void,
   onError: (error: Error) => void,
 ): Promise<Intake> {
-  const { host, port, handOver } = options
+  const { host, port, unix, handOver } = options
   let open = 0
   const take = (socket: AcceptedSocket): void => {
     if (open >= intake.maxConnections) {
@@ -70,16 +73,28 @@ export async function openIntake(
   })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    const onListening = (): void => {
       server.off('error', reject)
       resolve()
-    })
+    }
+    if (unix === undefined) server.listen(port, host, onListening)
+    else server.listen(openingPath(unix), onListening)
   })
+  if (unix !== undefined) {
+    try {
+      publishSocket(unix)
+    } catch (error) {
+      server.close()
+      throw error
+    }
+  }
   server.on('error', onError)
   const address = server.address()
-  if (address === null || typeof address === 'string') throw new Error('a TCP server has an address')
+  if (unix === undefined && (address === null || typeof address === 'string')) {
+    throw new Error('a TCP server has an address')
+  }
   const intake: Intake = {
-    address,
+    address: address === null || typeof address === 'string' ? { address: host, port: 0 } : address,
     maxConnections: options.maxConnections,
     adopt(socket) {
       // What `createServer` does for its own.

@@ -6,7 +6,7 @@ import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, encodeAnswer } from './answer.ts'
 import { bodyTimeout } from './body-pace.ts'
 import { ClientClock } from './client-clock.ts'
-import { type Entrance, isTrusted, peerOf } from './entrance.ts'
+import { type Entrance, isTrustedClient, peerOf } from './entrance.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
 import type { ExchangeClient, GivenAway } from './exchange-client.ts'
 import { OctetQueue } from './octet-queue.ts'
@@ -229,7 +229,7 @@ export class ClientConnection implements ConnectionHandler, ExchangeClient {
     const { current } = this.#runtimes
     if (current !== this.#runtime) {
       this.#runtime = current
-      this.peer = { ...this.peer, trusted: isTrusted(this.peer.address, current) }
+      this.peer = { ...this.peer, trusted: isTrustedClient(this.peer.address, this.entrance, current) }
     }
     const exchange = new Exchange(this, this.#runtime, head, this.#requestNumber, this.#messageStartedAt)
     exchange.clientInBytes = this.#messageBytes

@@ -14,13 +14,19 @@ export interface Entrance {
   readonly tls: TlsSession | undefined
   /** Every request is answered with a redirect to this port by https. */
   readonly redirectPort: number | undefined
+  /** By a unix socket: the client has no address. */
+  readonly isUnix: boolean
 }
 
 export function peerOf(remoteAddress: string | undefined, entrance: Entrance, runtime: ProxyRuntime): ForwardingPeer {
   // A socket that takes both families writes an IPv4 address as an IPv6 one (RFC 4291 §2.5.5.2).
   const address = remoteAddress?.replace(/^::ffff:(?=[0-9.]+$)/, '')
   const scheme = entrance.tls === undefined ? 'http' : 'https'
-  return { address, trusted: isTrusted(address, runtime), scheme, port: entrance.port }
+  return { address, trusted: isTrustedClient(address, entrance, runtime), scheme, port: entrance.port }
+}
+
+export function isTrustedClient(address: string | undefined, { isUnix }: Entrance, runtime: ProxyRuntime): boolean {
+  return isUnix && address === undefined ? runtime.trustsUnixSockets : isTrusted(address, runtime)
 }
 
 export function isTrusted(address: string | undefined, { trustedRanges }: ProxyRuntime): boolean {

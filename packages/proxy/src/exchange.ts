@@ -29,6 +29,7 @@ import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prex
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
 import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
 import { settleTrace } from '@prexy/http/trace-context'
+import { UNIX_PREFIX } from '@prexy/net/unix-socket'
 import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
 import { announcedTrailers, changedTrailers, mayRewrite, upstreamRequestFields } from '@prexy/http/validators'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
@@ -1165,12 +1166,17 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
   }
 
+  get #clientWithoutAddress(): string | undefined {
+    return this.#client.entrance.isUnix ? UNIX_PREFIX : undefined
+  }
+
   #seen(): SeenRequest {
     const { output, peer } = this.#client
     const ofResponse = output.sentBytes - output.headBytes + this.#tunnelOutBytes
     return {
       head: this.request,
-      clientAddress: clientAddress(this.request.fields, peer, this.#runtime.trustedRanges),
+      clientAddress:
+        clientAddress(this.request.fields, peer, this.#runtime.trustedRanges) ?? this.#clientWithoutAddress,
       bodyBytes: ofResponse + this.#answeredBodyBytes,
     }
   }
@@ -1193,7 +1199,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         rewriteUs: rewriteMs === undefined ? undefined : Math.round(rewriteMs * 1_000),
         endUs: Math.round((now - this.#startedAt) * 1_000),
       },
-      client: this.#client.peer.address,
+      client: this.#client.peer.address ?? this.#clientWithoutAddress,
       scheme: this.#client.peer.scheme,
       method: request.method,
       host: request.authority,

@@ -20,7 +20,7 @@ import {
 } from '@prexy/net/http2-session'
 import { Timer } from '@prexy/net/timer-wheel'
 import { type AnswerInit, answerParts } from './answer.ts'
-import { type Entrance, isTrusted, peerOf } from './entrance.ts'
+import { type Entrance, isTrustedClient, peerOf } from './entrance.ts'
 import { bodyTimeout } from './body-pace.ts'
 import { ClientClock } from './client-clock.ts'
 import { Exchange, SERVED_METHODS } from './exchange.ts'
@@ -106,7 +106,7 @@ export class Http2Client implements Http2SessionHandler {
     const { current } = this.#runtimes
     if (current !== this.#runtime) {
       this.#runtime = current
-      this.peer = { ...this.peer, trusted: isTrusted(this.peer.address, current) }
+      this.peer = { ...this.peer, trusted: isTrustedClient(this.peer.address, this.entrance, current) }
     }
     this.#idle.disarm()
     const client = new Http2StreamClient(this, current, stream, ++this.#requestNumber)

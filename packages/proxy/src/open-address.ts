@@ -1,5 +1,6 @@
 import type { AcceptedSocket, BoundAddress } from '@prexy/net/intake'
 import { listen, type Listener, type TlsSession } from '@prexy/net/listener'
+import { setSocketRights } from '@prexy/net/unix-socket'
 import type { AddressCounts } from './address-counts.ts'
 import { ClientConnection } from './client-connection.ts'
 import type { Entrance } from './entrance.ts'
@@ -37,15 +38,17 @@ async function openAddress(
   { runtimes, counts, refusals, stage, opened, closed, handOver }: Reception,
 ): Promise<OpenAddress> {
   const entranceOf = (tls: TlsSession | undefined): Entrance => ({
-    port: String(listener.intake.address.port),
+    port: portOf(one.config, listener),
     listener: one.config.name,
     tls,
     redirectPort: one.config.redirectPort,
+    isUnix: one.config.unix !== undefined,
   })
   const listener: Listener = await listen(
     {
       host: address.host,
       port: address.port,
+      unix: address.unix,
       maxConnections: runtime.limits.maxConnections,
       onRefused: (from) => refusals.add('maxConnections', from),
       admit(from) {
@@ -83,6 +86,12 @@ async function openAddress(
   return one
 }
 
+/** A unix socket has none: that of the scheme, which clients that speak to it may have come by. */
+function portOf({ unix, tls }: ListenAddress, { intake }: Listener): string {
+  if (unix === undefined) return String(intake.address.port)
+  return tls === undefined ? '80' : '443'
+}
+
 export interface OpenedAddresses {
   /** In the order of what was asked for. */
   readonly all: readonly OpenAddress[]
@@ -116,6 +125,7 @@ export async function openAddresses(
       const serve = old.listener.prepare(serviceOf(address, runtime))
       changes.push(() => {
         old.config = address
+        if (address.unix !== undefined) setSocketRights(address.unix.path, address.unix)
         serve()
       })
     }

@@ -12,6 +12,7 @@ import type { Resolve } from '@prexy/net/address-cache'
 import type { ContentCoding } from '@prexy/net/content-decoder'
 import type { CertificateStore } from '@prexy/net/certificates'
 import type { TlsVersion } from '@prexy/net/listener'
+import type { UnixListen } from '@prexy/net/unix-socket'
 import type { TimerWheel } from '@prexy/net/timer-wheel'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import type { Access } from './access.ts'
@@ -47,7 +48,7 @@ export interface ProxyConfig {
   readonly limits?: Partial<ProxyLimits>
   /**
    * Addresses and ranges (`10.0.0.0/8`, `::1`) of proxies in front of this one: what they say of their clients is
-   * believed and continued. What others say is replaced. Default none.
+   * believed and continued. What others say is replaced. `unix:` stands for all clients of unix sockets. Default none.
    */
   readonly trustedProxies?: readonly string[]
   /** What upstreams are told of the client. Default `x-forwarded`. */
@@ -87,8 +88,12 @@ export interface SeenRequest {
 }
 
 export interface ListenAddress {
+  /** With `unix`: `unix:` and the path. */
   readonly host: string
+  /** With `unix`: 0. */
   readonly port: number
+  /** A socket of this machine. Whoever starts the proxy has claimed it (`claimSocket`), and takes it away in the end. */
+  readonly unix?: UnixListen
   /** By which sites and routes tell where a request came in. Several addresses may have one name. */
   readonly name?: string
   /** Absent: cleartext. */

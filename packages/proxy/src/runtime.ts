@@ -8,6 +8,7 @@ import type { JudgedFields } from '@prexy/http/request-parser'
 import type { TracePolicy } from '@prexy/http/trace-context'
 import { DEFAULT_REQUEST_LIMITS, DEFAULT_RESPONSE_LIMITS, type MessageLimits } from '@prexy/http/limits'
 import { TimerWheel } from '@prexy/net/timer-wheel'
+import { UNIX_PREFIX } from '@prexy/net/unix-socket'
 import { HttpDate } from './answer.ts'
 import { type CompareConfig, Comparer } from './compare-with.ts'
 import type { Comparison } from './comparison.ts'
@@ -73,6 +74,7 @@ export interface ProxyRuntime {
   /** Of parsers with these limits. */
   readonly requestMemo: HeadMemo<JudgedFields>
   readonly trustedRanges: readonly AddressRange[]
+  readonly trustsUnixSockets: boolean
   readonly forwarded: ForwardedForm
   /** Undefined: upstreams get no request identifier. */
   readonly requestIdField: string | undefined
@@ -175,7 +177,8 @@ export function createRuntime(config: ProxyConfig, life: ProxyLife): ProxyRuntim
     limits,
     requestLimits: { ...DEFAULT_REQUEST_LIMITS, ...limits.request },
     requestMemo: new HeadMemo(),
-    trustedRanges: (config.trustedProxies ?? []).map(trustedRange),
+    trustedRanges: (config.trustedProxies ?? []).filter((text) => text !== UNIX_PREFIX).map(trustedRange),
+    trustsUnixSockets: config.trustedProxies?.includes(UNIX_PREFIX) === true,
     forwarded: config.forwarded ?? DEFAULT_FORWARDED,
     requestIdField: config.requestId === 'off' ? undefined : (config.requestId ?? DEFAULT_REQUEST_ID_FIELD),
     trace: config.trace ?? 'pass',

@@ -16,7 +16,7 @@ const HTTP2_STREAM_WINDOW_BYTES = 65_535
 const FAULT_REPORT_MS = 1_000
 
 /** What is spoken on an address. */
-export function serviceOf({ tls, http2, proxyProtocol }: ListenAddress, runtime: ProxyRuntime): Service {
+export function serviceOf({ unix, tls, http2, proxyProtocol }: ListenAddress, runtime: ProxyRuntime): Service {
   const { life, limits, requestLimits, timeouts, onError } = runtime
   const { wheel, ticketKeys } = life
   let toldAt = Number.NEGATIVE_INFINITY
@@ -40,7 +40,7 @@ export function serviceOf({ tls, http2, proxyProtocol }: ListenAddress, runtime:
     ...(proxyProtocol === true
       ? {
           preamble: {
-            accepts: (address) => isTrusted(address, runtime),
+            accepts: (address) => (unix === undefined ? isTrusted(address, runtime) : runtime.trustsUnixSockets),
             read: readProxyHeader,
             timeoutMs: timeouts.clientHandshakeMs,
             wheel,
