@@ -41,7 +41,10 @@ export async function writePackage(root, target = join(root, '.build/package')) 
   })
   writeFileSync(join(target, 'bin/prexy.mjs'), "#!/usr/bin/env node\nimport '../lib/main.js'\n", { mode: 0o755 })
   const manifest = readJson(join(root, APP, 'package.json'))
-  writeFileSync(join(target, 'package.json'), `${JSON.stringify(manifestOf(manifest), undefined, 2)}\n`)
+  writeFileSync(
+    join(target, 'package.json'),
+    `${JSON.stringify(manifestOf(manifest, readJson(join(root, 'packages/hunt/package.json'))), undefined, 2)}\n`,
+  )
   cpSync(join(root, 'packages/hunt/rules'), join(target, 'rules'), { recursive: true })
   if (existsSync(join(root, 'apps/inspector/dist'))) {
     cpSync(join(root, 'apps/inspector/dist'), join(target, 'inspector'), { recursive: true })
@@ -54,8 +57,11 @@ export async function writePackage(root, target = join(root, '.build/package')) 
   return target
 }
 
-/** @param {{ name: string, version: string, license: string }} manifest */
-function manifestOf({ name, version, license }) {
+/**
+ * @param {{ name: string, version: string, license: string }} manifest
+ * @param {{ peerDependencies: object, peerDependenciesMeta: object }} hunt what hunts use when it is installed
+ */
+function manifestOf({ name, version, license }, { peerDependencies, peerDependenciesMeta }) {
   return {
     name,
     version,
@@ -66,6 +72,8 @@ function manifestOf({ name, version, license }) {
     engines: { node: '>=20.19.0', bun: '>=1.4.0' },
     bin: { prexy: 'bin/prexy.mjs' },
     man: 'prexy.1',
+    peerDependencies,
+    peerDependenciesMeta,
     files: ['bin', 'lib', 'rules', 'inspector', 'prexy.1', 'THIRD-PARTY-LICENSES.txt', 'sbom.cdx.json'],
   }
 }

@@ -1,5 +1,6 @@
 /** `prexy hunt --engine`: rules over events that lie in a query engine. */
 import { ClickHouse, parseClickHouseUrl } from '@prexy/hunt/clickhouse'
+import { findEventFiles, openDuckDb } from '@prexy/hunt/duckdb'
 import { EngineError } from '@prexy/hunt/engine-error'
 import { type EventStore, huntInStore, type OwnRule, type StoreHunt } from '@prexy/hunt/store-hunt'
 import type { Expression } from '@prexy/sigma/expression'
@@ -24,7 +25,7 @@ export async function readEngine(
   hunt: StoreHunt,
 ): Promise<HuntReading> {
   return await withEngine(async () => {
-    const store = openStore(address, paths, timeout)
+    const store = await openStore(address, paths, timeout)
     try {
       const result = await huntInStore(store, hunt)
       const events = result.sources.reduce((sum, source) => sum + source.events, 0)
@@ -44,7 +45,12 @@ export async function readEngine(
   })
 }
 
-function openStore(address: string, paths: readonly string[], timeout: number | undefined): EventStore {
+async function openStore(address: string, paths: readonly string[], timeout: number | undefined): Promise<EventStore> {
+  if (address === 'duckdb') {
+    if (paths.length === 0)
+      throw new CommandError('--engine duckdb: name the Parquet files that prexy hunt load -o wrote')
+    return await openDuckDb(findEventFiles(paths), timeout)
+  }
   if (paths.length > 0) {
     throw new CommandError('with --engine the events are those that lie there; put files there with prexy hunt load')
   }

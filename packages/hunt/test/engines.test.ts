@@ -1,11 +1,14 @@
 /** Query engines find the same rows as ours: in version 18 of ClickHouse, as a cluster, and in a current one. */
+import { join } from 'node:path'
 import { Matcher } from '@prexy/sigma/matcher.hot'
 import type { Expression } from '@prexy/sigma/expression'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ClickHouse, ClickHouseSink, parseClickHouseUrl } from '../src/clickhouse.ts'
+import { findEventFiles, openDuckDb } from '../src/duckdb.ts'
 import { EVERY_EVENT, type EventFilter } from '../src/event-filter.ts'
 import { loadEvents, type RowSink } from '../src/event-load.ts'
+import { ParquetSink } from '../src/event-parquet.ts'
 import { storedRow } from '../src/event-store.ts'
 import type { JobSpec } from '../src/job.ts'
 import { cellsOf, cellText } from '../src/row-text.ts'
@@ -20,6 +23,7 @@ import { chanceEvents, chanceRules, huntEvent, ruleFile } from './chance-rules.t
 import {
   missingClickHouse,
   missingOracle,
+  ORACLE_REQUIRE_FROM,
   type RunningEngine,
   startChdb,
   startClickHouseCluster,
@@ -60,6 +64,33 @@ function clickHouse(name: string, missing: string | undefined, start: () => Prom
   }
 }
 
+function duckDb(): Engine {
+  let folder: TestFolder | undefined
+  const open: EventStore[] = []
+  return {
+    name: 'DuckDB',
+    missing: missingOracle('@duckdb/node-api'),
+    async start() {
+      folder = new TestFolder()
+    },
+    async stop() {
+      for (const store of open) store.close()
+      folder?.close()
+    },
+    async open(table) {
+      const path = join(folder?.path ?? '', table)
+      return {
+        sink: new ParquetSink(path, 1),
+        async store() {
+          const store = await openDuckDb(findEventFiles([path]), 60, ORACLE_REQUIRE_FROM)
+          open.push(store)
+          return store
+        },
+      }
+    },
+  }
+}
+
 function serverAt(address: string): ClickHouse {
   return new ClickHouse(parseClickHouseUrl(address, {}))
 }
@@ -67,6 +98,7 @@ function serverAt(address: string): ClickHouse {
 const ENGINES: readonly Engine[] = [
   clickHouse("a cluster of Debian's ClickHouse", missingClickHouse(), startClickHouseCluster),
   clickHouse('a current ClickHouse', missingOracle('chdb'), startChdb),
+  duckDb(),
 ]
 
 for (const { name, missing } of ENGINES) {
