@@ -87,6 +87,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     serverTiming,
     lastModified,
     integrity,
+    policyHashes,
   } = route
   return {
     name,
@@ -109,6 +110,7 @@ function proxyRoute(route: RouteConfig, compiled: CompiledLists, rulesChangedMs:
     ...(ignoreNoTransform === undefined ? {} : { ignoreNoTransform }),
     ...(serverTiming === undefined ? {} : { serverTiming }),
     ...(integrity === undefined ? {} : { integrity }),
+    ...(policyHashes === undefined ? {} : { policyHashes }),
     ...(lastModified === 'keep' ? { lastModified: { kind: 'keep', rulesChangedMs } } : {}),
   }
 }

@@ -68,6 +68,7 @@ export interface RawServing {
   readonly serverTiming?: boolean
   readonly lastModified?: 'remove' | 'keep'
   readonly integrity?: 'warn' | 'drop'
+  readonly policyHashes?: 'keep' | 'unsafe-inline'
   readonly access?: RawAccess
   readonly maintenance?: boolean | RawMaintenance
   readonly errorPages?: Readonly<Record<string, string | RawPage>>
@@ -350,6 +351,15 @@ const servingFields = {
       'What becomes of `integrity` attributes in pages when rules may change the scripts and styles that they are ' +
         'about, which browsers then refuse: `warn` (the default) tells of them in the log, `drop` takes away those of ' +
         'files that come by way of this proxy.',
+    ),
+  policyHashes: z
+    .enum(['keep', 'unsafe-inline'])
+    .exactOptional()
+    .describe(
+      'What becomes of hashes in the Content-Security-Policy of pages that rules may change, which browsers then hold ' +
+        'against inline scripts and styles that were changed: `keep` (the default) leaves them and tells of them in the ' +
+        "log, `unsafe-inline` puts `'unsafe-inline'` in their place, which allows all inline scripts and styles, also " +
+        'those that an attacker brings in.',
     ),
 } as const
 

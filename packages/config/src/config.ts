@@ -177,6 +177,7 @@ export interface RouteConfig {
   readonly serverTiming?: boolean
   readonly lastModified?: 'remove' | 'keep'
   readonly integrity?: 'warn' | 'drop'
+  readonly policyHashes?: 'keep' | 'unsafe-inline'
   readonly access?: AccessSettings
   readonly maintenance?: MaintenanceSettings | undefined
   /** By status or class. */

@@ -107,6 +107,7 @@ type Serving = Pick<
   | 'serverTiming'
   | 'lastModified'
   | 'integrity'
+  | 'policyHashes'
   | 'access'
   | 'maintenance'
   | 'errorPages'
@@ -630,6 +631,7 @@ function servingOf({
   serverTiming,
   lastModified,
   integrity,
+  policyHashes,
   compress,
   robots,
   mount,
@@ -643,6 +645,7 @@ function servingOf({
     ...(serverTiming === undefined ? {} : { serverTiming }),
     ...(lastModified === undefined ? {} : { lastModified }),
     ...(integrity === undefined ? {} : { integrity }),
+    ...(policyHashes === undefined ? {} : { policyHashes }),
     ...(compress === undefined ? {} : { compress: compressOf(compress) }),
     ...(robots === undefined ? {} : { robots }),
     ...(mount === undefined ? {} : { mount: mountOf(mount) }),

@@ -49,6 +49,7 @@ const INHERITED: readonly string[] = [
   'serverTiming',
   'lastModified',
   'integrity',
+  'policyHashes',
   'maintenance',
   'robots',
   'mount',

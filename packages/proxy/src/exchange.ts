@@ -44,6 +44,7 @@ import { mountedTarget, mountResponse } from './mount.ts'
 import { errorPage } from './own-pages.ts'
 import { newTraceparent } from './new-traceparent.ts'
 import type { Phase } from './phases.ts'
+import { allowInline } from './policy-hashes.ts'
 import type { SeenRequest } from './proxy-config.ts'
 import { PROXY_ERROR_CODES, ProxyError } from './proxy-error.ts'
 import { editRequestFields, hasArrived, hasPassedThrough, mayRepeat, wantsTrailers } from './request-edits.ts'
@@ -643,7 +644,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const forRequest = this.#forRequest ?? rulesForRequest(route.gate.conditions, request)
     const decision = this.#recall(route, head, route.gateMemo.decide(request, head, forRequest))
     const { fields } = decision
-    this.#responseEdits = this.#editResponse(route, this.#names, fields, head)
+    const policies = this.#editPolicies(route, decision, head)
+    const edits = this.#editResponse(route, this.#names, fields, head)
+    this.#responseEdits = policies.length === 0 ? edits : [...new Set([...policies, ...edits])]
     this.#phase('response-head')
     this.#status = head.status
     if (fieldValue(fields, 'date') === undefined) fields.push('Date', this.#runtime.life.date.now())
@@ -677,6 +680,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     else if (decision.action === 'pass') this.#treatment = { kind: 'passed', reason: decision.reason }
     else this.#treatment = { kind: 'head-only', reason: decision.reason }
     if (head.status === 205 && !isEmpty(head)) this.#endAtHead()
+  }
+
+  /** Where a page is changed, its policy cannot name the hashes of what is in it. */
+  #editPolicies({ policyHashes }: Route, { action, fields }: GateDecision, head: ResponseHead): readonly string[] {
+    if (policyHashes === 'keep' || (action !== 'rewrite' && action !== 'edit-head')) return NO_NAMES
+    // A 304 need not say what it is about.
+    const type = singleValue(head.fields, 'content-type')
+    return isPage(type) || (head.status === 304 && type === undefined) ? allowInline(fields) : NO_NAMES
   }
 
   /** Makes the fields those that the client is to get; returns the names of those that changed. */
@@ -864,7 +875,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     }
     const isWatched = route.integrity === 'warn'
     const integrity = isWatched ? 'watch' : route.integrity === 'drop' ? this.#rewrittenUrls(route) : undefined
-    return { integrity, hasHashedPolicy: hasHashedPolicy(fields) }
+    return { integrity, hasHashedPolicy: route.policyHashes === 'keep' && hasHashedPolicy(fields) }
   }
 
   #rewrittenUrls(route: Route): IsRewritten {

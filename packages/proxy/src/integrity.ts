@@ -7,6 +7,7 @@ import { type FieldList, fieldValues, isNamed } from '@prexy/http/fields'
 import type { IsRewritten } from '@prexy/rewrite/integrity'
 import { type Rule, typesOf } from '@prexy/rewrite/rules'
 import { withoutLinkIntegrity } from './link-integrity.ts'
+import { POLICY_NAMES } from './policy-hashes.ts'
 
 /** What a page may name the hash of. */
 const HASHED_TYPES = ['text/javascript', 'application/javascript', 'application/x-javascript', 'text/css']
@@ -57,9 +58,7 @@ export function dropLinkIntegrity(fields: string[], isRewritten: IsRewritten): b
 
 /** A hash or more in a policy, enforced or only reported (CSP Level 3 §2.3.1). */
 export function hasHashedPolicy(fields: FieldList): boolean {
-  return ['content-security-policy', 'content-security-policy-report-only'].some((name) =>
-    fieldValues(fields, name).some((value) => /'sha(?:256|384|512)-/i.test(value)),
-  )
+  return POLICY_NAMES.some((name) => fieldValues(fields, name).some((value) => /'sha(?:256|384|512)-/i.test(value)))
 }
 
 const ATTRIBUTE = 'integrity='

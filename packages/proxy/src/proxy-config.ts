@@ -188,6 +188,11 @@ export interface RouteConfig {
    * `warn` (the default) tells of them in the event, `drop` takes away those of this site's own files.
    */
   readonly integrity?: 'warn' | 'drop'
+  /**
+   * What becomes of hashes in the Content-Security-Policy of pages that rules may change: `keep` (the default) tells of
+   * them in the event, `unsafe-inline` puts that in their place.
+   */
+  readonly policyHashes?: 'keep' | 'unsafe-inline'
   /** Absent: everybody may ask. Routes that share an object share its counts. */
   readonly access?: Access
   /** Absent: the route is open. */

@@ -29,6 +29,7 @@ export interface Route {
   readonly encoderLevels: EncoderLevels
   /** What to do about integrity attributes; undefined if no rule may change what they are about. */
   readonly integrity: 'warn' | 'drop' | undefined
+  readonly policyHashes: 'keep' | 'unsafe-inline'
   readonly memory: ApplicabilityMemory
   readonly preserveHost: boolean | undefined
   /** What domain rules make of header fields; undefined if there are none. */
@@ -66,6 +67,7 @@ export function makeRoute(config: RouteConfig, parts: RouteParts): Route {
     gate,
     gateMemo: new GateMemo(gate),
     integrity: changesHashed(rules?.rules ?? []) ? (config.integrity ?? 'warn') : undefined,
+    policyHashes: config.policyHashes ?? 'keep',
     memory: new ApplicabilityMemory(parts.maxRememberedResources),
     preserveHost: config.preserveHost,
     requestQuery: config.requestQuery ?? false,
