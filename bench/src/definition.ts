@@ -223,6 +223,45 @@ export interface SitesDefinition extends BaseDefinition {
   readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
 }
 
+/** A start of the packed program, up to the first page. */
+export interface StartDefinition extends BaseDefinition {
+  readonly model: 'start'
+  /** In the best runtime. */
+  readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
+}
+
+/** Nothing is measured: what fleets take is worked out from what was. */
+export interface FleetDefinition extends BaseDefinition {
+  readonly model: 'fleet'
+  /** Whose figures are taken. */
+  readonly runtime: RuntimeName
+  /** Share of a machine that is to be used at most, so that what one that fails had finds room. */
+  readonly utilization: number
+  readonly machine: FleetMachine
+  readonly scenarios: readonly FleetScenario[]
+}
+
+export interface FleetMachine {
+  readonly cores: number
+  readonly memoryGigabytes: number
+  readonly networkGigabits: number
+  /** Longest that a start may take, in CPU time of a process. */
+  readonly startSeconds: number
+  /** Sites of a process that are compiled at a time, `limits.maxCompiledRuleSets`. */
+  readonly compiledSites: number
+}
+
+export interface FleetScenario {
+  readonly name: string
+  readonly sites: number
+  readonly requestsPerSecond: number
+  /** Of a response, before it is compressed. */
+  readonly bodyBytes: number
+  /** Of clients, open at a time. */
+  readonly connections: number
+  readonly tls: boolean
+}
+
 /** Two C libraries, by a small C program that is compiled with each. */
 export interface LibcDefinition extends BaseDefinition {
   readonly model: 'libc'
@@ -284,6 +323,8 @@ export type Definition =
   | BesideDefinition
   | HuntDefinition
   | LibcDefinition
+  | StartDefinition
+  | FleetDefinition
   | WorkersDefinition
   | InspectorDefinition
 
@@ -358,6 +399,8 @@ const MODEL_FIELDS = {
   hunt: ['subjects', 'goals'],
   workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
   libc: ['tasks', 'threads'],
+  start: ['goals'],
+  fleet: ['runtime', 'utilization', 'machine', 'scenarios'],
   inspector: ['events', 'plainRows', 'filters', 'live', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
 
@@ -430,6 +473,10 @@ export function parseDefinition(text: string): Definition {
     case 'libc':
       requireKnown(value.name, value.tasks, LIBC_TASKS)
       break
+    case 'fleet':
+      requireKnown(value.name, [value.runtime], RUNTIMES)
+      break
+    case 'start':
     case 'corpus':
     case 'compile':
     case 'sites':

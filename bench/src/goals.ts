@@ -65,6 +65,7 @@ function rowsOf(definition: Definition): Row[] {
     case 'connections':
       return definition.goals.map((goal) => ({ ...goal, unit: ' KB' }))
     case 'sites':
+    case 'start':
       return definition.goals.map((goal) => ({ ...goal, unit: ' ms' }))
     case 'hunt':
       return definition.goals.map((goal) => ({ ...goal, unit: ` ${goal.unit}` }))
@@ -77,6 +78,7 @@ function rowsOf(definition: Definition): Row[] {
       return definition.goals.map((goal) => ({ ...goal, unit: 'x' }))
     case 'msgpack':
     case 'libc':
+    case 'fleet':
       return []
   }
 }

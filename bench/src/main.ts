@@ -1,6 +1,6 @@
 /**
  * `npm run bench -- NAME [--record] [--runtimes node,bun] [--samples N] [--data FILE]`; without a name, what there is. A
- * name that ends in `-` stands for all that begin with it.
+ * name that ends in `-` stands for all that begin with it. `--docs` writes the figures of the pages in docs anew.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -16,10 +16,14 @@ import { goalTable } from './goals.ts'
 import { runInspectorBench } from './inspector-bench.ts'
 import { describeRatios, runMsgpackBench } from './msgpack-bench.ts'
 import { runLibcBench } from './libc-bench.ts'
+import { Figures } from './figures.ts'
+import { fleetReport } from './fleet-report.ts'
+import { writeFigures } from './pages.ts'
 import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
 import { runSigmaBench } from './sigma-bench.ts'
 import { runSitesBench } from './sites-bench.ts'
+import { runStartBench } from './start-bench.ts'
 import { runWorkersBench } from './workers-bench.ts'
 import { runHuntBench } from './hunt-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
@@ -35,9 +39,14 @@ async function main(): Promise<number> {
       runtimes: { type: 'string' },
       samples: { type: 'string' },
       data: { type: 'string' },
+      docs: { type: 'boolean' },
     },
   })
   const definitions = readDefinitions(DEFINITIONS)
+  if (values.docs === true) {
+    for (const page of writeFigures(ROOT, definitions)) process.stdout.write(`bench: wrote the figures of ${page}\n`)
+    return 0
+  }
   if (positionals.length === 0) {
     process.stdout.write('npm run bench -- NAME, where NAME is one of these, or the beginning of several up to a -\n')
     for (const { name, what } of definitions.values()) process.stdout.write(`  ${name.padEnd(20)} ${what}\n`)
@@ -120,6 +129,11 @@ async function measure(
       return await runWorkersBench(ROOT, definition, runtimes)
     case 'libc':
       return runLibcBench(ROOT, definition)
+    case 'start':
+      return await runStartBench(ROOT, definition, runtimes)
+    case 'fleet':
+      process.stdout.write(`\n${fleetReport(new Figures(join(ROOT, 'bench/record')), definition)}\n`)
+      return []
     case 'msgpack':
       return runMsgpackBench(ROOT, definition, runtimes, data)
     case 'sigma':
