@@ -5,6 +5,7 @@ import { type ConfigProblem, formatProblem, sortProblems } from '@prexy/config/p
 import { readYaml } from '@prexy/config/yaml-source'
 import { FILE_SYSTEM } from './config-files.ts'
 import { compileLists } from './config-compile.ts'
+import { filesWithSource } from './config-source.ts'
 import { countRules, loadConfiguration, withoutEchoes } from './config-load.ts'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { readText } from './read-text.ts'
@@ -27,7 +28,10 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
   for (const file of files) {
     let report: CheckReport
     try {
-      report = FILE_SYSTEM.list(file) === undefined ? checkText(await readText(file), file) : checkConfiguration(file)
+      report =
+        FILE_SYSTEM.list(file) === undefined
+          ? await checkText(await readText(file), file)
+          : await checkConfiguration(file)
     } catch (error) {
       if (!(error instanceof CommandError)) throw error
       // The other files are still worth checking.
@@ -42,19 +46,20 @@ export async function checkFiles(files: readonly string[], json: boolean): Promi
 }
 
 /** Checks a configuration, or a rules file when the document is a list. */
-function checkText(text: string, file: string): CheckReport {
-  if (!Array.isArray(readYaml(text, file).value)) return checkConfiguration(file, text)
+async function checkText(text: string, file: string): Promise<CheckReport> {
+  if (!Array.isArray(readYaml(text, file).value)) return await checkConfiguration(file, text)
   const loaded = loadRules(text, file)
   const problems = sortProblems(withoutEchoes([...loaded.problems, ...compileLists(loaded, 'check').problems]))
   return { file, kind: 'rules', problems, ruleCount: countRules(loaded.ruleLists), routeCount: 0 }
 }
 
 /** `text`: what was read of the file already. */
-function checkConfiguration(file: string, text?: string): CheckReport {
+async function checkConfiguration(file: string, text?: string): Promise<CheckReport> {
+  const found = await filesWithSource(file)
   const files: ConfigFiles = {
-    ...FILE_SYSTEM,
+    ...found,
     read: (path) =>
-      path === file && text !== undefined ? { bytes: new TextEncoder().encode(text) } : FILE_SYSTEM.read(path),
+      path === file && text !== undefined ? { bytes: new TextEncoder().encode(text) } : found.read(path),
   }
   const { problems, ruleCount, routeCount } = loadConfiguration(file, process.env, files, 'check')
   return { file, kind: 'configuration', problems, ruleCount, routeCount }

@@ -1,5 +1,5 @@
 /** `prexy config`: what a configuration comes to, and what one may hold. */
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { addExamples, addNotes, type CommandRun, subcommand } from './command-parts.ts'
 
 export function addConfigCommand(program: Command, run: CommandRun): void {
@@ -29,6 +29,8 @@ export function addConfigCommand(program: Command, run: CommandRun): void {
     const { showConfiguration } = await import('./config-show.ts')
     run.code = await showConfiguration(file, flags.site ?? [])
   })
+  addPush(config, run)
+  addPull(config, run)
   const schema = subcommand(config, 'schema', 'The JSON Schema of configuration files, for editors')
   addExamples(schema, [['', 'prexy config schema > prexy.schema.json']])
   addNotes(
@@ -40,6 +42,47 @@ export function addConfigCommand(program: Command, run: CommandRun): void {
     const { printSchema } = await import('./config-show.ts')
     run.code = await printSchema()
   })
+}
+
+function addPush(config: Command, run: CommandRun): void {
+  const command = subcommand(config, 'push', 'Write a configuration to the bucket that a fleet reads it from')
+    .argument('<source>', 'nats://HOST:4222/BUCKET/KEY, or the file of a replica that says source')
+    .argument('<file>', 'what is written: a YAML file')
+    .option('--revision <number>', 'the revision that it replaces; another one since is not overwritten', wholeNumber)
+    .option('--create [replicas]', 'make the bucket where there is none, kept by so many servers', wholeNumber)
+  addExamples(command, [
+    ['The first one, in a bucket that three servers keep:', 'prexy config push replica.yaml fleet.yaml --create 3'],
+    ['In the place of revision 7:', 'prexy config push replica.yaml fleet.yaml --revision 7'],
+  ])
+  addNotes(
+    command,
+    'It is checked first, with the file of the replica as that replica reads it. Exit codes: 0 it was written, 1 it is stale:\n' +
+      'another revision was written since, and stays; 2 it has errors, or the cluster cannot be asked.',
+  )
+  command.action(async (source: string, file: string, flags: { revision?: number; create?: number | true }) => {
+    const { pushConfiguration } = await import('./config-push.ts')
+    const { revision, create } = flags
+    run.code = await pushConfiguration(source, file, {
+      ...(revision === undefined ? {} : { revision }),
+      ...(create === undefined ? {} : { create: create === true ? 1 : create }),
+    })
+  })
+}
+
+function addPull(config: Command, run: CommandRun): void {
+  const command = subcommand(config, 'pull', 'Print the configuration that a fleet reads, and its revision')
+    .argument('<source>', 'nats://HOST:4222/BUCKET/KEY, or the file of a replica that says source')
+    .option('-o, --output <file>', 'where to; without it, standard output')
+  addExamples(command, [['', 'prexy config pull replica.yaml -o fleet.yaml']])
+  command.action(async (source: string, flags: { output?: string }) => {
+    const { pullConfiguration } = await import('./config-push.ts')
+    run.code = await pullConfiguration(source, flags.output)
+  })
+}
+
+function wholeNumber(text: string): number {
+  if (!/^\d{1,15}$/.test(text)) throw new InvalidArgumentError('It is no whole number.')
+  return Number(text)
 }
 
 export function addPasswordCommand(program: Command, run: CommandRun): void {

@@ -2,7 +2,7 @@ import { configJsonSchema } from '@prexy/config/json-schema'
 import { loadConfig } from '@prexy/config/load'
 import { formatProblem } from '@prexy/config/problem'
 import { showConfig } from '@prexy/config/show'
-import { FILE_SYSTEM } from './config-files.ts'
+import { filesWithSource } from './config-source.ts'
 import { CommandError, EXIT_ERROR, EXIT_OK } from './exit-codes.ts'
 import { finishWithoutReader, writeStandardOutput } from './standard-output.ts'
 import { stylesFor } from './terminal.ts'
@@ -10,7 +10,7 @@ import { stylesFor } from './terminal.ts'
 /** Rules are not compiled: what a configuration says can be seen while a pattern of it is wrong. */
 export async function showConfiguration(file: string, sites: readonly string[]): Promise<number> {
   finishWithoutReader()
-  const { value, assembly, problems } = loadConfig(file, FILE_SYSTEM, process.env)
+  const { value, assembly, problems } = loadConfig(file, await filesWithSource(file), process.env)
   for (const problem of problems) process.stderr.write(`${formatProblem(problem)}\n`)
   if (value === undefined || assembly === undefined) return EXIT_ERROR
   const unknown = sites.find(

@@ -8,6 +8,8 @@ import { formatProblem } from '@prexy/config/problem'
 import { FILE_SYSTEM } from './config-files.ts'
 import { addressUrl } from './address-url.ts'
 import type { AdminDuties } from './admin-setup.ts'
+import type { ConfigBucket } from './config-bucket.ts'
+import { openSource } from './config-source.ts'
 import { watchConfiguration } from './config-watch.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import { recordFiles } from './file-snapshot.ts'
@@ -26,21 +28,27 @@ export async function runServer(source: Source): Promise<number> {
   const say = (line: string): void => {
     process.stderr.write(`${style.bold('prexy:')} ${line}\n`)
   }
-  const loaded = load(source)
-  if (loaded.plan === undefined) {
-    throw new CommandError(`the configuration has errors, nothing was started\n${loaded.problems}`)
-  }
-  if (loaded.problems !== '') process.stderr.write(`${loaded.problems}\n`)
-  const pidFile = source.path === undefined ? undefined : writePidFile(source.pidFile, source.path)
+  const bucket = await openSource(source.path, say)
   try {
-    return await serve(source, loaded.plan, loaded.watched, say, style)
+    const loaded = load(source, bucket)
+    if (loaded.plan === undefined) {
+      throw new CommandError(`the configuration has errors, nothing was started\n${loaded.problems}`)
+    }
+    if (loaded.problems !== '') process.stderr.write(`${loaded.problems}\n`)
+    const pidFile = source.path === undefined ? undefined : writePidFile(source.pidFile, source.path)
+    try {
+      return await serve(source, bucket, loaded.plan, loaded.watched, say, style)
+    } finally {
+      pidFile?.remove()
+    }
   } finally {
-    pidFile?.remove()
+    await bucket?.close()
   }
 }
 
 async function serve(
   source: Source,
+  bucket: ConfigBucket | undefined,
   first: Plan,
   watched: readonly string[],
   say: (line: string) => void,
@@ -74,7 +82,7 @@ async function serve(
   const startedAtMs = Date.now()
   let loadedAtMs = startedAtMs
   const reload = async (reason: string): Promise<ReloadOutcome> => {
-    const next = load(source)
+    const next = load(source, bucket)
     if (next.plan === undefined) {
       say(`${reason}: the new configuration has errors, the old one stays\n${next.problems}`)
       return { kind: 'refused', problems: next.problems.split('\n') }
@@ -92,6 +100,7 @@ async function serve(
       return { kind: 'refused', problems: [problem] }
     }
     plan = next.plan
+    bucket?.keep()
     loadedAtMs = Date.now()
     watch?.follow(next.watched)
     announced = announce(announced)
@@ -115,6 +124,8 @@ async function serve(
         )
       : undefined
   watch?.follow(watched)
+  bucket?.keep()
+  bucket?.follow(reloads)
   onHangUp = () => reloads('SIGHUP')
   let isDraining = false
   let onDrain: (reason: string) => void = () => {}
@@ -166,9 +177,10 @@ interface LoadedPlan {
   readonly watched: readonly string[]
 }
 
-function load(source: Source): LoadedPlan {
-  const files = recordFiles(FILE_SYSTEM)
-  const { config, compiled, problems, watched, changedMs } = source.read(files)
+function load(source: Source, bucket: ConfigBucket | undefined): LoadedPlan {
+  const files = recordFiles(bucket?.files ?? FILE_SYSTEM)
+  const { config, compiled, problems, watched, changedMs: filesChangedMs } = source.read(files)
+  const changedMs = Math.max(filesChangedMs, bucket?.changedMs ?? 0)
   const told = config === undefined ? problems.filter((problem) => problem.severity === 'error') : problems
   const plan = config === undefined ? undefined : { config, compiled, changedMs, files: files.snapshot(changedMs) }
   return { plan, problems: told.map(formatProblem).join('\n'), watched }

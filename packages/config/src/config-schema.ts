@@ -32,6 +32,7 @@ import {
   ruleEntryListSchema,
   ruleSetName,
 } from './rule-schema.ts'
+import { type RawSource, sourceSchema } from './source-schema.ts'
 import { adminSchema, type RawAdmin } from './admin-schema.ts'
 import { type RawRecord, recordSchema } from './record-schema.ts'
 import { accessLogSchema, type RawAccessLog } from './log-schema.ts'
@@ -164,6 +165,7 @@ export interface Limits {
 export interface RawConfig extends RawServing {
   readonly listen: OneOrMore<number | string | RawListen>
   readonly include?: OneOrMore<string>
+  readonly source?: string | RawSource
   readonly upstream?: string | RawUpstream
   readonly upstreams: Readonly<Record<string, string | RawUpstream>>
   readonly rules: readonly RawRuleEntry[]
@@ -710,6 +712,7 @@ export const configSchema: z.ZodType<RawConfig> = z
         'More files, from the folder of this one: `sites/*.yaml`, in the order of their names. What they say is read as if ' +
           'it stood here; a file that says `host` at its top is one site.',
       ),
+    source: sourceSchema.exactOptional(),
     upstream: upstreamSchema
       .exactOptional()
       .describe(

@@ -9,6 +9,7 @@ import {
   sortedNames,
 } from './files.ts'
 import { type ConfigPath, type ConfigProblem, formatPath } from './problem.ts'
+import { isSourceName, sourceName } from './source-schema.ts'
 import { type Place, readYaml, type YamlSource } from './yaml-source.ts'
 
 /** How deep files may include others. */
@@ -33,8 +34,8 @@ export type KnownSources = Map<string, { readonly text: string; readonly source:
  * this one read. Never throws.
  */
 export function readDocuments(path: string, files: ConfigFiles, known: KnownSources = new Map()): Documents {
-  const reader = new DocumentReader(files, known)
   const names = path === '-' ? undefined : files.list(path)
+  const reader = new DocumentReader(files, known, mainFile(path, names))
   if (names === undefined) reader.read(path, [], undefined)
   else {
     reader.watched.add(path)
@@ -48,6 +49,13 @@ export function readDocuments(path: string, files: ConfigFiles, known: KnownSour
   return { sources: reader.sources, problems: reader.problems, watched: [...reader.watched] }
 }
 
+/** The file that may say `source`. `names`: those in `path`, if it is a folder. */
+export function mainFile(path: string, names: readonly string[] | undefined): string {
+  if (names === undefined) return path
+  const folder = path.replace(/\/+$/, '') || '/'
+  return `${folder === '/' ? '' : folder}/prexy.yaml`
+}
+
 class DocumentReader {
   readonly sources: YamlSource[] = []
   readonly problems: ConfigProblem[] = []
@@ -57,9 +65,13 @@ class DocumentReader {
   /** Where each file was asked for first. */
   readonly #included = new Map<string, Place | undefined>()
 
-  constructor(files: ConfigFiles, known: KnownSources) {
+  /** The file whose `source` counts. */
+  readonly #main: string
+
+  constructor(files: ConfigFiles, known: KnownSources, main: string) {
     this.#files = files
     this.#known = known
+    this.#main = main
   }
 
   /** `above`: the files that led here, the outermost first. `asked`: where the last of them says so. */
@@ -88,7 +100,7 @@ class DocumentReader {
       return
     }
     this.#included.set(path, asked)
-    if (path !== '-') this.watched.add(path)
+    if (path !== '-' && !isSourceName(path)) this.watched.add(path)
     const content = this.#files.read(path)
     const decoded = 'bytes' in content ? decodeText(content.bytes) : content
     if (!('text' in decoded)) return this.#reportFault(path, asked, decoded)
@@ -96,6 +108,11 @@ class DocumentReader {
     this.sources.push(source)
     this.problems.push(...source.problems)
     for (const { pattern, place } of includesOf(source)) this.#include(pattern, place, [...above, path])
+    const elsewhere = sourceName(source.value)
+    if (elsewhere === undefined) return
+    const place: Place = { source, path: ['source'] }
+    if (path === this.#main) this.read(elsewhere, [...above, path], place)
+    else this.report(path, place, 'stands in the file that prexy is started with, in prexy.yaml of a folder')
   }
 
   #sourceOf(path: string, text: string): YamlSource {

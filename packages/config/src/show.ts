@@ -12,6 +12,7 @@ import type { Place } from './yaml-source.ts'
 /** Fields of a level that are not inherited, or are written by themselves. */
 const OWN_FIELDS: ReadonlySet<string> = new Set([
   'include',
+  'source',
   'inherit',
   'rules',
   'ruleSets',
