@@ -48,9 +48,9 @@ export function readHttp2Trailers(block: FieldList, limits: MessageLimits): Fiel
   const fields: string[] = []
   let bytes = 0
   for (let at = 0; at < block.length; at += 2) {
-    const code = fieldFault(block[at], block[at + 1])
+    const code = http2FieldFault(block[at], block[at + 1])
     if (code !== undefined) return requestFault(code, 0)
-    bytes += lineBytes(block[at], block[at + 1])
+    bytes += http2LineBytes(block[at], block[at + 1])
     fields.push(block[at], block[at + 1])
   }
   if (bytes > limits.maxTrailerBytes) return requestFault('trailer-bytes', 0)
@@ -79,9 +79,9 @@ function readFields(
       if (fields.length > 0 || !keepPseudo(pseudo, name, value)) return 'pseudo-field'
       continue
     }
-    const code = fieldFault(name, value)
+    const code = http2FieldFault(name, value)
     if (code !== undefined) return code
-    bytes += lineBytes(name, value)
+    bytes += http2LineBytes(name, value)
     if (bytes > limits.maxHeaderBytes) return 'header-bytes'
     if (name === 'cookie' && cookieAt >= 0) {
       fields[cookieAt] = `${fields[cookieAt]}; ${value}`
@@ -95,7 +95,7 @@ function readFields(
 }
 
 /** What a line takes in HTTP/1.1, by which the limits count. */
-function lineBytes(name: string, value: string): number {
+export function http2LineBytes(name: string, value: string): number {
   return name.length + value.length + 4
 }
 
@@ -123,7 +123,8 @@ function keepPseudo(pseudo: Pseudo, name: string, value: string): boolean {
   }
 }
 
-function fieldFault(name: string, value: string): WireFaultCode | undefined {
+/** What is wrong with a field line of HTTP/2, names as they came. */
+export function http2FieldFault(name: string, value: string): WireFaultCode | undefined {
   if (!isLowerToken(name)) return 'field-name'
   if (!isFieldValue(value)) return trimBlanks(value) === value ? 'control-octet' : 'field-blanks'
   if (setHasName(FORBIDDEN, name)) return 'connection-field'

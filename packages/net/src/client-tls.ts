@@ -43,7 +43,7 @@ export class ClientTls {
   }
 
   /** @internal A socket that connects; `secureConnect` tells that the server proved who it is. */
-  connect(where: TcpSocketConnectOpts | IpcSocketConnectOpts): TLSSocket {
+  connect(where: TcpSocketConnectOpts | IpcSocketConnectOpts, protocols: readonly string[]): TLSSocket {
     // Half-open like a plain connection; the declarations of node:tls leave the field out.
     const options: ConnectionOptions & { readonly allowHalfOpen: boolean } = {
       ...where,
@@ -53,7 +53,7 @@ export class ClientTls {
       servername: isIP(this.#serverName) === 0 ? this.#serverName : '',
       checkServerIdentity: (_host, certificate) => checkServerIdentity(this.#serverName, certificate),
       ...(this.#session === undefined ? {} : { session: this.#session }),
-      ALPNProtocols: ['http/1.1'],
+      ALPNProtocols: [...protocols],
       rejectUnauthorized: this.#verifies,
     }
     const socket = connect(options)
@@ -96,7 +96,7 @@ const TLS_FAULTS: Readonly<Record<string, string>> = {
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_UNKNOWN: 'it refused our certificate',
   ERR_SSL_SSLV3_ALERT_CERTIFICATE_EXPIRED: 'our certificate has expired',
   ERR_SSL_TLSV1_UNRECOGNIZED_NAME: 'it does not know the name that it was told (SNI)',
-  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it does not speak HTTP/1.1',
+  ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL: 'it speaks none of the versions of HTTP that it was offered',
 }
 
 /** Whether an error is one of TLS, rather than of the way to the server. */

@@ -196,6 +196,11 @@ export class Connection {
     })
   }
 
+  /** @internal For HTTP/2, which reads and writes it from now on. */
+  get socket(): Socket {
+    return this.#socket
+  }
+
   /** @internal Closes the connection as if the cause had come from the socket. */
   loseTo(cause: Error): void {
     this.#cause ??= cause
@@ -266,8 +271,13 @@ export type ConnectTarget =
   /** A Unix socket. */
   | { readonly path: string }
 
-/** Without `tls`: plain. */
-export type ConnectOptions = ConnectTarget & { readonly tls?: ClientTls }
+/** The versions of HTTP that a server is offered, the one that is preferred first; without TLS the first one is spoken. */
+export type HttpVersions = readonly ('h2' | 'http/1.1')[]
+
+const HTTP1_ONLY: HttpVersions = ['http/1.1']
+
+/** Without `tls`: plain. Without `versions`: HTTP/1.1. */
+export type ConnectOptions = ConnectTarget & { readonly tls?: ClientTls; readonly versions?: HttpVersions }
 
 /**
  * How long connecting to one address of a name may take while another is left; connecting to the last one may take as
@@ -276,8 +286,11 @@ export type ConnectOptions = ConnectTarget & { readonly tls?: ClientTls }
 export const CONNECT_ATTEMPT_MS = 500
 
 export interface ConnectHandler extends ConnectionHandler {
-  /** The connection is up. When it cannot be made, only `onClose` is called, with the cause. */
-  onConnect(): void
+  /**
+   * The connection is up. When it cannot be made, only `onClose` is called, with the cause. `version` is what is spoken on
+   * it; the octets of HTTP/2 do not come by `onData`.
+   */
+  onConnect(version: HttpVersions[number]): void
   /** The way is open and TLS begins; only with `tls`, before `onConnect`. */
   onHandshake?(): void
 }
@@ -287,7 +300,7 @@ export interface ConnectHandler extends ConnectionHandler {
  * gets what came before. What the handler throws closes the connection and goes to `onError`.
  */
 export function connect(options: ConnectOptions, handler: ConnectHandler, onError: (error: Error) => void): Connection {
-  const { tls } = options
+  const { tls, versions = HTTP1_ONLY } = options
   const addresses = 'host' in options ? options.addresses : undefined
   const where: TcpSocketConnectOpts | IpcSocketConnectOpts =
     'path' in options
@@ -300,25 +313,38 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
           autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS,
           ...(addresses === undefined ? {} : { lookup: addresses.lookup }),
         }
-  const up = (): void => {
+  const up = (version: HttpVersions[number]): void => {
     if (addresses !== undefined && connection.remoteAddress !== undefined) addresses.prefer(connection.remoteAddress)
     try {
-      handler.onConnect()
+      handler.onConnect(version)
     } catch (error) {
       connection.fail(error)
     }
   }
   let socket: Socket
-  if (tls === undefined) {
-    socket = connectPlain(where, (chunk) => connection.receive(chunk))
-    socket.once('connect', up)
-  } else {
-    socket = tls.connect(where)
+  if (tls !== undefined) {
+    const secured = tls.connect(where, versions)
+    socket = secured
     socket.once('connect', () => handler.onHandshake?.())
-    socket.once('secureConnect', up)
-    socket.on('data', (chunk: Uint8Array) => {
-      connection.receive(chunk)
+    const read = (): void => {
+      socket.on('data', (chunk: Uint8Array) => {
+        connection.receive(chunk)
+      })
+    }
+    const mayBeHttp2 = versions.includes('h2')
+    if (!mayBeHttp2) read()
+    socket.once('secureConnect', () => {
+      if (secured.alpnProtocol === 'h2') return up('h2')
+      // A server without ALPN speaks what there was before it.
+      if (mayBeHttp2) read()
+      up('http/1.1')
     })
+  } else if (versions[0] === 'h2') {
+    socket = connectSocket(where)
+    socket.once('connect', () => up('h2'))
+  } else {
+    socket = connectPlain(where, (chunk) => connection.receive(chunk))
+    socket.once('connect', () => up('http/1.1'))
   }
   const connection = new Connection(socket, handler, onError)
   let fault: Error | undefined
@@ -340,11 +366,17 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
     }
     // When data and RST arrive together, libuv reports the reset as an end of file. A connection that was reset has no
     // peer any more; one whose peer ended its side has, as long as ours is open. Unix sockets never name their peer.
-    const reset = 'host' in options && socket.remoteAddress === undefined && !socket.writableEnded
+    const reset = 'host' in options && !hasPeer(socket) && !socket.writableEnded
     if (reset && !socket.destroyed) connection.loseTo(resetByPeer())
     else connection.receiveEnd()
   })
   return connection
+}
+
+/** Node remembers the address of a peer that it was asked for; that the connection has none any more shows only anew. */
+function hasPeer(socket: Socket): boolean {
+  if ('_peername' in socket) socket._peername = undefined
+  return socket.remoteAddress !== undefined
 }
 
 function connectPlain(

@@ -5,24 +5,16 @@
  * `onData` gets is the receiver's.
  */
 
-import {
-  constants,
-  createServer,
-  type OutgoingHttpHeaders,
-  type ServerHttp2Session,
-  type ServerHttp2Stream,
-} from 'node:http2'
+import { constants, createServer, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Socket } from 'node:net'
 import { WRITE_HIGH_WATER_BYTES } from './connection.ts'
+import { type Fields, headersOf, isFields, NO_FIELDS } from './http2-headers.ts'
 import { rawSocketOf } from './raw-socket.ts'
 
 /** Error codes of RFC 9113 §7. */
 export const H2_NO_ERROR = 0
 export const H2_INTERNAL_ERROR = 2
 export const H2_ENHANCE_YOUR_CALM = 11
-
-/** Names, values and so on, one octet per character. */
-type Fields = readonly string[]
 
 export interface Http2StreamHandler {
   /** Octets of the request body, never empty. Not called while the stream is paused, but for what was read before. */
@@ -260,47 +252,7 @@ export class Http2Stream {
   }
 }
 
-const NO_FIELDS: Fields = []
 const UNATTENDED: Http2StreamHandler = { onData() {}, onEnd() {}, onDrain() {}, onClose() {} }
-
-/** Fields of which node:http2 takes one line only; a second one is joined to it (RFC 9110 §5.3). */
-const SEPARATE = new Set(['set-cookie', 'www-authenticate', 'link', 'vary', 'via', 'cache-control'])
-
-/**
- * Names in lower case, as HTTP/2 wants them, without those of a connection (RFC 9113 §8.2.2). Repeated lines stay
- * separate where that tells them apart, and are joined elsewhere.
- */
-function headersOf(fields: Fields): OutgoingHttpHeaders {
-  const headers: Record<string, number | string | string[]> = {}
-  for (let at = 0; at < fields.length; at += 2) {
-    const name = fields[at].toLowerCase()
-    if (CONNECTION_NAMES.has(name)) continue
-    const value = fields[at + 1]
-    // Not `in`: a field may be called `constructor`.
-    const before = Object.hasOwn(headers, name) ? headers[name] : undefined
-    if (before === undefined) define(headers, name, value)
-    else if (typeof before === 'object') before.push(value)
-    else headers[name] = SEPARATE.has(name) ? [String(before), value] : `${before}, ${value}`
-  }
-  return headers
-}
-
-/** Also for `__proto__`, which an assignment would not make a field. */
-function define(headers: Record<string, number | string | string[]>, name: string, value: string): void {
-  if (name === '__proto__')
-    Object.defineProperty(headers, name, { value, enumerable: true, configurable: true, writable: true })
-  else headers[name] = value
-}
-
-const CONNECTION_NAMES = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'transfer-encoding',
-  'upgrade',
-  'te',
-  'http2-settings',
-])
 
 /** Takes connections whose client speaks HTTP/2: by ALPN, or because they begin with the preface. */
 export class Http2Acceptor {
@@ -392,8 +344,3 @@ function attachSession(
 
 /** RFC 9113 §6.9.2. */
 const DEFAULT_WINDOW_BYTES = 65_535
-
-/** The declarations of node:http2 leave the fourth argument of `stream` out. */
-function isFields(raw: unknown): raw is Fields {
-  return Array.isArray(raw)
-}

@@ -2,12 +2,12 @@
 import { endToEndFields, type FieldList, removeField } from '@prexy/http/fields'
 import { type ForwardingPeer, setForwardedFields } from '@prexy/http/forwarded'
 import type { RequestHead } from '@prexy/http/message'
-import { encodeRequestHead } from '@prexy/http/serialize'
 import type { RuleSet } from '@prexy/rewrite/rewriter'
 import { Comparison } from './comparison.ts'
 import type { UpstreamConfig } from './proxy-config.ts'
 import { editRequestFields } from './request-edits.ts'
 import type { ProxyRuntime } from './runtime.ts'
+import { upstreamHead } from './upstream-channel.ts'
 import type { UpstreamPool } from './upstream-pool.ts'
 
 /** Routes that name the same object share its connections. */
@@ -70,7 +70,7 @@ export class Comparer {
       keepAlive: this.pool.keepsAlive,
       upgrade: undefined,
     })
-    const head = encodeRequestHead(request.method, request.path, fields)
+    const head = upstreamHead(request.method, request.path, fields, 'none')
     return new Comparison({ comparer: this, method: request.method, head, own, runtime })
   }
 }

@@ -12,9 +12,10 @@ import { Timer } from '@prexy/net/timer-wheel'
 import { BodyComparison, type ComparedSide } from './body-comparison.ts'
 import type { Comparer, OwnResponse } from './compare-with.ts'
 import { ComparedBody } from './compared-body.ts'
-import type { ProxyError } from './proxy-error.ts'
+import { PROXY_ERROR_CODES, type ProxyError } from './proxy-error.ts'
 import type { ProxyRuntime } from './runtime.ts'
-import type { UpstreamConnection, UpstreamHome, UpstreamUser } from './upstream-connection.ts'
+import type { ServerWatch, UpstreamChannel, UpstreamHead, UpstreamUser } from './upstream-channel.ts'
+import type { UpstreamConnection } from './upstream-connection.ts'
 import type { PoolClient } from './upstream-server.ts'
 
 /**
@@ -33,17 +34,18 @@ export interface ComparisonInit {
   readonly comparer: Comparer
   readonly method: string
   /** Of the request to the other proxy. */
-  readonly head: Uint8Array
+  readonly head: UpstreamHead
   readonly own: OwnResponse
   readonly runtime: ProxyRuntime
 }
 
 const REDACTOR = new Redactor()
-const NO_SERVERS: readonly UpstreamHome[] = []
+const NO_SERVERS: readonly ServerWatch[] = []
 
 export class Comparison implements PoolClient, UpstreamUser {
+  readonly wantsHttp1 = false
   wantsFresh = false
-  readonly triedServers: readonly UpstreamHome[] = NO_SERVERS
+  readonly triedServers: readonly ServerWatch[] = NO_SERVERS
   readonly #init: ComparisonInit
   readonly #bodies: BodyComparison
   readonly #ours: ComparedBody
@@ -52,7 +54,7 @@ export class Comparison implements PoolClient, UpstreamUser {
   /** Values of the compared fields, in the order of their names. */
   readonly #ownValues: readonly string[]
   readonly #deadline: Timer
-  #upstream: UpstreamConnection | undefined = undefined
+  #upstream: UpstreamChannel | undefined = undefined
   #theirCoding: Coding | 'identity' = 'identity'
   #waitingBytes = 0
   #waits = false
@@ -134,16 +136,15 @@ export class Comparison implements PoolClient, UpstreamUser {
 
   // The other proxy's
 
-  onUpstreamAssigned(upstream: UpstreamConnection): void {
+  onUpstreamAssigned(upstream: UpstreamChannel): void {
     if (this.#result === undefined) this.#ask(upstream)
     else upstream.abort()
   }
 
-  #ask(upstream: UpstreamConnection): void {
+  #ask(upstream: UpstreamChannel): void {
     this.#upstream = upstream
     upstream.assign(this, this.#init.method, false)
-    upstream.requestDone = true
-    upstream.connection.write(this.#init.head)
+    upstream.sendHead(this.#init.head)
   }
 
   onUpstreamConnect(): void {}
@@ -203,8 +204,9 @@ export class Comparison implements PoolClient, UpstreamUser {
     const upstream = this.#upstream
     this.#upstream = undefined
     if (this.#result !== undefined || upstream === undefined) return
-    // A kept connection that turned out stale: once more, on a new one.
-    if (upstream.served > 0 && !upstream.responseBegun && !this.wantsFresh) {
+    // A kept connection that turned out stale, or one that was not for this request: once more, on a new one.
+    const isForAnother = PROXY_ERROR_CODES[error.code].retry === 'if-unprocessed'
+    if ((upstream.served > 0 || isForAnother) && !upstream.responseBegun && !this.wantsFresh) {
       this.wantsFresh = true
       const fresh = this.#init.comparer.pool.acquire(this)
       if (fresh === 'full') return this.skip('busy')

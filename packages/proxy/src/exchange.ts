@@ -27,7 +27,6 @@ import { decide, type GateDecision } from '@prexy/http/gate'
 import { mapRequestFields, mapResponseFields } from '@prexy/http/host-fields'
 import { decideRequestBody, type RequestPassReason, withoutDigests } from '@prexy/http/request-body'
 import type { RequestHead, ResponseHead } from '@prexy/http/message'
-import { CRLF, encodeChunkHead, encodeLastChunk, encodeRequestHead } from '@prexy/http/serialize'
 import { settleTrace } from '@prexy/http/trace-context'
 import { UNIX_PREFIX } from '@prexy/net/unix-socket'
 import { answersUpgrade, askedUpgrade, offersUpgrade, UPGRADE_PROTOCOL } from '@prexy/http/upgrade'
@@ -62,14 +61,24 @@ import { ShadowBody } from './shadow-body.ts'
 import { Tunnel, type TunnelEnd, type TunnelHost } from './tunnel.ts'
 import { cookieScope, hostForUpstream, mapQuery, type NameMappers, namesForRequest } from './site-names.ts'
 import { WebSocketCounter } from './websocket-counter.ts'
-import type { UpstreamConnection, UpstreamHome, UpstreamUser } from './upstream-connection.ts'
+import {
+  type ServerWatch,
+  type UpstreamChannel,
+  type UpstreamHead,
+  type UpstreamUser,
+  upstreamHead,
+} from './upstream-channel.ts'
+import type { UpstreamConnection } from './upstream-connection.ts'
 import { isSameWayUp, placeOfValue, type UpstreamFields } from './upstream-fields.ts'
 import type { PoolClient } from './upstream-server.ts'
 
 /** What Allow says where it is asked for; other methods pass as well. */
 export const SERVED_METHODS = 'GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS'
 
-const NO_SERVERS: readonly UpstreamHome[] = []
+const NO_SERVERS: readonly ServerWatch[] = []
+const NO_OCTETS: readonly Uint8Array[] = []
+/** How often a request that its servers did not process is sent anew (RFC 9113 §8.7). */
+const MAX_UNPROCESSED = 2
 const NO_NAMES: readonly string[] = []
 const NO_HASHES: Pick<RewriteBodyInit, 'integrity' | 'hasHashedPolicy'> = {
   integrity: undefined,
@@ -111,7 +120,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #responseEdits: readonly string[] = []
   #requestId: string | undefined = undefined
   #traceparent: string | undefined = undefined
-  #requestHead: Uint8Array | undefined = undefined
+  #requestHead: UpstreamHead | undefined = undefined
   /** A body that is changed on its way up. */
   #requestBody: RequestBody | undefined = undefined
   #requestPass: RequestPassReason | undefined = undefined
@@ -119,7 +128,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #heldFields: string[] | undefined = undefined
   /** How the request body goes up; what its head says. */
   #chunksUp = false
-  #upstream: UpstreamConnection | undefined = undefined
+  #upstream: UpstreamChannel | undefined = undefined
   #upstreamName: string | undefined = undefined
   #upstreamAddress: string | undefined = undefined
   #attempts = 0
@@ -128,8 +137,13 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #connecting = false
   /** A kept connection turned out stale. */
   wantsFresh = false
-  triedServers: readonly UpstreamHome[] = NO_SERVERS
+  triedServers: readonly ServerWatch[] = NO_SERVERS
+  /** How often servers said that they had not processed it. */
+  #unprocessed = 0
+  /** Octets of the body that one of them had got, for the next. */
+  #sentBefore: readonly Uint8Array[] = NO_OCTETS
   #requestEnded = false
+  #requestTrailers: FieldList = []
   /** The protocol that the upstream is asked to change to. */
   #upgrade: string | undefined = undefined
   #tunnel: Tunnel | undefined = undefined
@@ -391,7 +405,9 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     const mapped = route.requestQuery && this.#names !== undefined ? mapQuery(path, this.#names) : path
     const mount = this.#entry?.mount
     const target = mount === undefined ? mapped : (mountedTarget(mount, mapped) ?? mapped)
-    this.#requestHead = encodeRequestHead(method, target, fields)
+    const { kind } = this.request.body
+    const body = kind === 'none' ? 'none' : this.#chunksUp ? 'chunked' : 'length'
+    this.#requestHead = upstreamHead(method, target, fields, body)
     this.#recording?.requestSent(fields)
     this.#acquire(route)
   }
@@ -438,18 +454,24 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#client.onUpstreamWait()
   }
 
+  /** HTTP/2 changes to no other protocol. */
+  get wantsHttp1(): boolean {
+    return this.#upgrade !== undefined
+  }
+
   get waitsForUpstream(): boolean {
     return this.#waiting
   }
 
-  onUpstreamAssigned(upstream: UpstreamConnection): void {
+  onUpstreamAssigned(upstream: UpstreamChannel): void {
     this.#waiting = false
     this.#attach(upstream)
     this.#client.resumeRequest()
   }
 
-  #attach(upstream: UpstreamConnection): void {
+  #attach(upstream: UpstreamChannel): void {
     this.#upstream = upstream
+    this.#upstreamStalled = false
     this.#upstreamName = upstream.home.name
     this.#upstreamAddress = undefined
     this.#attempts++
@@ -458,8 +480,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     upstream.assign(this, this.request.method, this.#upgrade !== undefined)
     const head = this.#requestHead
     if (head === undefined) return
-    upstream.requestDone = this.#requestEnded
-    upstream.connection.write(head)
+    upstream.sendHead(head)
     // Until the connection is up its body waits, so that the request can go to another server.
     this.#connecting = !upstream.connected
     if (!this.#connecting) this.#onConnected(upstream)
@@ -487,19 +508,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     if (this.#requestBody !== undefined && this.#recording?.wantsRequestBody === true) {
       this.#recording.requestDataSent(data)
     }
-    const { connection } = upstream
-    let below: boolean
-    if (this.#chunksUp) {
-      connection.cork()
-      connection.write(encodeChunkHead(data.length))
-      connection.write(data)
-      connection.write(CRLF)
-      connection.uncork()
-      below = connection.takesMore()
-    } else {
-      below = connection.write(data)
-    }
-    upstream.requestMoved()
+    const below = upstream.sendBody(data)
     this.#upstreamStalled = !below
     return below
   }
@@ -512,16 +521,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
       // Trailers of a body that gets a length have no place.
       return this.#sendHeld('Content-Length', String(body?.waitingBytes ?? 0))
     }
+    this.#requestTrailers = body === undefined ? endToEndTrailers(trailers) : changedTrailers(trailers)
     if (body !== undefined) this.#sendUp(body.take())
     const upstream = this.#upstream
     if (upstream === undefined) return
-    upstream.requestDone = true
-    if (this.#chunksUp) {
-      upstream.connection.write(
-        encodeLastChunk(body === undefined ? endToEndTrailers(trailers) : changedTrailers(trailers)),
-      )
-      upstream.requestMoved()
-    }
+    upstream.endBody(this.#requestTrailers)
     this.#phase('request-sent')
   }
 
@@ -538,11 +542,14 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
     this.#client.resumeRequest()
   }
 
-  #onConnected(upstream: UpstreamConnection): void {
+  #onConnected(upstream: UpstreamChannel): void {
     this.#connectedAt = performance.now()
     this.#upstreamAddress = upstream.address
     this.#phase('upstream-connected')
+    for (const octets of this.#sentBefore) this.#upstreamStalled = !upstream.sendBody(octets)
+    this.#sentBefore = NO_OCTETS
     if (this.#requestBody !== undefined) this.#sendUp(this.#requestBody.take())
+    if (this.#requestEnded) upstream.endBody(this.#requestTrailers)
   }
 
   onInterim(head: ResponseHead): void {
@@ -1006,7 +1013,7 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   }
 
   /** Whether the request can be sent once more, as far as that is certain to be the first time for its origin. */
-  #mayTryAgain(error: ProxyError, upstream: UpstreamConnection, route: Route): boolean {
+  #mayTryAgain(error: ProxyError, upstream: UpstreamChannel, route: Route): boolean {
     switch (PROXY_ERROR_CODES[error.code].retry) {
       case 'never':
         return false
@@ -1018,6 +1025,11 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
         if (upstream.connected) return false
         this.triedServers = [...this.triedServers, upstream.home]
         return route.pool.canTryAnother(this)
+      case 'if-unprocessed':
+        if (upstream.sentBody === undefined || this.#unprocessed === MAX_UNPROCESSED) return false
+        this.#unprocessed++
+        this.#sentBefore = upstream.sentBody
+        return true
     }
   }
 

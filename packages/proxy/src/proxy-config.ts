@@ -221,6 +221,12 @@ export type UpstreamServerConfig =
     readonly backup?: boolean
   }
 
+/**
+ * `off`: HTTP/1.1. `alpn`: HTTP/2 to those servers with TLS that choose it, HTTP/1.1 to the others. `prior-knowledge`:
+ * HTTP/2 to all, without asking.
+ */
+export type UpstreamHttp2 = 'off' | 'alpn' | 'prior-knowledge'
+
 /** Routes that name the same object share its servers and connections. */
 export interface UpstreamConfig {
   /** At least one. */
@@ -237,6 +243,10 @@ export interface UpstreamConfig {
   readonly maxIdleConnections?: number
   /** Requests that wait for a connection; beyond it 503. Default 1,024. */
   readonly maxWaiting?: number
+  /** Whether HTTP/2 is spoken to servers. Default `off`. */
+  readonly http2?: UpstreamHttp2
+  /** Requests that one connection of HTTP/2 carries at one time; a server that takes fewer gets fewer. Default 100. */
+  readonly maxStreams?: number
   /** Servers that a request is tried on while it has not left yet. Default 3. */
   readonly maxAttempts?: number
   /** True connects to addresses of the public internet only, whatever a host's name resolves to. Default false. */
@@ -417,6 +427,8 @@ export const DEFAULT_REQUEST_ID_FIELD = 'X-Request-Id'
 export const DEFAULT_FORWARDED: ForwardedForm = 'x-forwarded'
 
 export const DEFAULT_UPSTREAM_CONNECTIONS = 256
+export const DEFAULT_UPSTREAM_HTTP2: UpstreamHttp2 = 'off'
+export const DEFAULT_UPSTREAM_STREAMS = 100
 export const DEFAULT_UPSTREAM_IDLE_CONNECTIONS = 64
 export const DEFAULT_UPSTREAM_WAITING = 1_024
 export const DEFAULT_UPSTREAM_ATTEMPTS = 3

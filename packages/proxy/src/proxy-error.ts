@@ -19,6 +19,8 @@ export type ProxyErrorCode =
   | 'E_UPSTREAM_CONNECT_TIMEOUT'
   | 'E_UPSTREAM_TLS'
   | 'E_UPSTREAM_BUSY'
+  | 'E_UPSTREAM_REFUSED'
+  | 'E_UPSTREAM_HTTP1'
   | 'E_UPSTREAM_TIMEOUT'
   | 'E_UPSTREAM_ABORTED'
   | 'E_UPSTREAM_INVALID'
@@ -76,6 +78,18 @@ export const PROXY_ERROR_CODES: Readonly<Record<ProxyErrorCode, CodeInfo>> = {
     retry: 'never',
     text: 'Too many requests are waiting for the upstream server.',
   },
+  E_UPSTREAM_REFUSED: {
+    outcome: 'upstream-busy',
+    status: 503,
+    retry: 'if-unprocessed',
+    text: 'The upstream server takes no more requests.',
+  },
+  E_UPSTREAM_HTTP1: {
+    outcome: 'upstream-connect-failed',
+    status: 502,
+    retry: 'if-unprocessed',
+    text: 'The upstream server cannot be reached.',
+  },
   E_UPSTREAM_TIMEOUT: {
     outcome: 'upstream-timeout',
     status: 504,
@@ -122,9 +136,10 @@ export interface CodeInfo {
   readonly status: number
   /**
    * `if-reused`: on a new connection, when a kept one broke before an octet of the response. `if-unsent`: on another
-   * server, when the connection never came up, so that no octet of the request has left.
+   * server, when the connection never came up, so that no octet of the request has left. `if-unprocessed`: anywhere, since
+   * the server says that it did nothing with the request.
    */
-  readonly retry: 'never' | 'if-reused' | 'if-unsent'
+  readonly retry: 'never' | 'if-reused' | 'if-unsent' | 'if-unprocessed'
   readonly text: string
 }
 

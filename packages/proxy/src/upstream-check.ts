@@ -3,23 +3,18 @@
  * checks that failed in a row, and up again after `rise` that passed.
  */
 
-import type { MessageLimits } from '@prexy/http/limits'
 import type { ResponseHead } from '@prexy/http/message'
-import { encodeRequestHead } from '@prexy/http/serialize'
-import type { ConnectOptions } from '@prexy/net/connection'
 import { Timer, type TimerWheel } from '@prexy/net/timer-wheel'
-import { DEFAULT_HEALTH_CHECK, type HealthCheckConfig, type ProxyTimeouts } from './proxy-config.ts'
+import { DEFAULT_HEALTH_CHECK, type HealthCheckConfig } from './proxy-config.ts'
 import type { ProxyError } from './proxy-error.ts'
-import { UpstreamConnection, type UpstreamHome, type UpstreamUser } from './upstream-connection.ts'
+import { type UpstreamChannel, type UpstreamUser, upstreamHead } from './upstream-channel.ts'
 
 export interface HealthCheckInit {
   readonly config: HealthCheckConfig
   readonly hostHeader: string
-  readonly connect: ConnectOptions
-  readonly limits: MessageLimits
+  /** A connection of its own for one request. */
+  readonly open: () => UpstreamChannel
   readonly wheel: TimerWheel
-  readonly timeouts: ProxyTimeouts
-  readonly onError: (error: Error) => void
   readonly onDown: (reason: string) => void
   readonly onUp: () => void
 }
@@ -28,7 +23,7 @@ export class HealthCheck {
   readonly #init: HealthCheckInit
   readonly #config: Required<HealthCheckConfig>
   readonly #timer: Timer
-  #running: UpstreamConnection | undefined = undefined
+  #running: UpstreamChannel | undefined = undefined
   #passedInRow = 0
   #failedInRow = 0
   #stopped = false
@@ -61,8 +56,7 @@ export class HealthCheck {
   }
 
   #ask(): void {
-    const { connect, limits, wheel, timeouts, hostHeader, onError } = this.#init
-    const upstream = new UpstreamConnection({ connect, home: STRAY, limits, wheel, timeouts, onError })
+    const upstream = this.#init.open()
     this.#running = upstream
     this.#timer.arm(this.#config.timeoutMs)
     const conclude = (reason: string | undefined): void => {
@@ -71,8 +65,9 @@ export class HealthCheck {
       this.#conclude(reason)
     }
     upstream.assign(checkUser(this.#config.status, conclude), 'GET', false)
+    const { hostHeader } = this.#init
     const fields = ['Host', hostHeader, 'User-Agent', 'prexy-health-check', 'Accept', '*/*', 'Connection', 'close']
-    upstream.connection.write(encodeRequestHead('GET', this.#config.path, fields))
+    upstream.sendHead(upstreamHead('GET', this.#config.path, fields, 'none'))
   }
 
   #conclude(reason: string | undefined): void {
@@ -111,14 +106,4 @@ function checkUser(
       conclude(detail ?? message)
     },
   }
-}
-
-/** Connections of checks belong to no pool: each is closed after its answer. */
-const STRAY: UpstreamHome = {
-  name: 'health check',
-  onUpstreamUpgraded() {},
-  onUpstreamFree: (upstream) => upstream.close(),
-  onUpstreamClosed() {},
-  onUpstreamAnswered() {},
-  onUpstreamFailed() {},
 }

@@ -2,42 +2,17 @@ import type { HeadMemo } from '@prexy/http/head-memo'
 import type { ResponseHead } from '@prexy/http/message'
 import { ResponseParser } from '@prexy/http/response-parser'
 import type { MessageLimits } from '@prexy/http/limits'
+import { CRLF, encodeChunkHead, encodeLastChunk } from '@prexy/http/serialize'
 import { describeConnectFault, isTlsFault } from '@prexy/net/client-tls'
 import { connect, type ConnectHandler, type Connection, type ConnectOptions } from '@prexy/net/connection'
 import { Timer, type TimerWheel } from '@prexy/net/timer-wheel'
 import type { FieldList } from '@prexy/http/fields'
 import { ProxyError, type ProxyErrorCode } from './proxy-error.ts'
 import type { ProxyTimeouts } from './proxy-config.ts'
-
-/** What an upstream connection tells the exchange that it works for. */
-export interface UpstreamUser {
-  onUpstreamConnect(): void
-  onInterim(head: ResponseHead): void
-  onResponseHead(head: ResponseHead): void
-  /**
-   * The upstream changed the protocol, as it was asked to. From here on the connection is the user's, who puts a handler
-   * of its own on it. `rest` are octets behind the head. Returns true when they are in use.
-   */
-  onUpgrade(upstream: UpstreamConnection, head: ResponseHead, rest: Uint8Array): boolean
-  /** Body octets, a view of the chunk read. Returns false when reading should pause. */
-  onResponseData(data: Uint8Array): boolean
-  /** The response is complete; the connection has gone back to its pool. */
-  onResponseEnd(trailers: FieldList): void
-  /** All events of one chunk were delivered. Returns true when octets of it are still in use. */
-  onUpstreamChunkEnd(): boolean
-  /** The upstream has taken what a `write` to it returned false for. */
-  onUpstreamDrain(): void
-  /** The connection is lost or its response is refused; it is no longer this user's. */
-  onUpstreamError(error: ProxyError): void
-}
+import type { ServerWatch, UpstreamChannel, UpstreamHead, UpstreamUser } from './upstream-channel.ts'
 
 /** Where a connection goes when it is free or lost: its server. */
-export interface UpstreamHome {
-  readonly name: string
-  /** The head of a response came. */
-  onUpstreamAnswered(): void
-  /** A request failed on it, other than by a kept connection that its server had closed meanwhile. */
-  onUpstreamFailed(error: ProxyError): void
+export interface UpstreamHome extends ServerWatch {
   /** It never comes back: it was given away for another protocol. */
   onUpstreamUpgraded(upstream: UpstreamConnection): void
   onUpstreamFree(upstream: UpstreamConnection): void
@@ -46,6 +21,8 @@ export interface UpstreamHome {
 
 export interface UpstreamConnectionInit {
   readonly connect: ConnectOptions
+  /** One that is up, on which nothing was said yet; without it a connection is opened. */
+  readonly connection?: Connection | undefined
   readonly home: UpstreamHome
   readonly limits: MessageLimits
   /** Of parsers with these limits. */
@@ -61,7 +38,7 @@ const NO_OCTETS = new Uint8Array(0)
 type Waiting = 'connect' | 'tls' | 'write' | 'headers' | 'body' | 'idle'
 
 /** One connection to an upstream: at most one request on it at a time, no pipelining. */
-export class UpstreamConnection implements ConnectHandler {
+export class UpstreamConnection implements ConnectHandler, UpstreamChannel {
   readonly connection: Connection
   readonly home: UpstreamHome
   readonly #timeouts: ProxyTimeouts
@@ -85,35 +62,39 @@ export class UpstreamConnection implements ConnectHandler {
   responseBegun = false
   /** Its final head has come. */
   #headDone = false
-  /** The current request is sent whole; kept by the user. Without that, the connection is no other request's. */
-  requestDone = true
+  /** The current request is sent whole. Without that, the connection is no other request's. */
+  #requestDone = true
+  /** How the body of the current request is framed. */
+  #chunked = false
   /** Requests before the current one. */
   served = 0
   /** Kept by its server while it settles: the turn of the event loop after which it has. */
   settledAfter = 0
   #keepAlive = true
+  readonly sentBody = undefined
 
   constructor(init: UpstreamConnectionInit) {
     this.home = init.home
     this.#timeouts = init.timeouts
     this.#parser = new ResponseParser(init.limits, init.memo)
     this.#timer = new Timer(init.wheel, () => this.#onTimeout())
-    this.#timer.arm(init.timeouts.upstreamConnectMs)
     this.#options = init.connect
-    this.connection = connect(init.connect, this, init.onError)
+    if (init.connection === undefined) {
+      this.#timer.arm(init.timeouts.upstreamConnectMs)
+      this.connection = connect(init.connect, this, init.onError)
+    } else {
+      this.connection = init.connection
+      this.connection.handler = this
+      this.#connected = true
+    }
   }
 
   get connected(): boolean {
     return this.#connected
   }
 
-  /** `address:port` that the server's name stood for; undefined where it is no name, or the connection is not up. */
   get address(): string | undefined {
-    const options = this.#options
-    if (!('host' in options) || options.addresses === undefined || !this.#connected) return undefined
-    const { remoteAddress } = this.connection
-    if (remoteAddress === undefined) return undefined
-    return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${options.port}`
+    return this.#connected ? addressOf(this.connection, this.#options) : undefined
   }
 
   /** True while the connection can take a request. */
@@ -121,7 +102,6 @@ export class UpstreamConnection implements ConnectHandler {
     return this.#keepAlive && !this.#ended && !this.#closed && this.#failure === undefined && this.connection.writable
   }
 
-  /** Begins a request of this user; its head and body go to `connection`. */
   assign(user: UpstreamUser, method: string, upgradeAsked: boolean): void {
     this.#user = user
     this.responseBegun = false
@@ -130,8 +110,39 @@ export class UpstreamConnection implements ConnectHandler {
     if (this.#connected) this.#wait('headers', this.#timeouts.upstreamHeadersMs)
   }
 
+  sendHead({ octets, body }: UpstreamHead): void {
+    this.#requestDone = body === 'none'
+    this.#chunked = body === 'chunked'
+    this.connection.write(octets)
+  }
+
+  sendBody(data: Uint8Array): boolean {
+    const { connection } = this
+    let below: boolean
+    if (this.#chunked) {
+      connection.cork()
+      connection.write(encodeChunkHead(data.length))
+      connection.write(data)
+      connection.write(CRLF)
+      connection.uncork()
+      below = connection.takesMore()
+    } else {
+      below = connection.write(data)
+    }
+    this.#requestMoved()
+    return below
+  }
+
+  endBody(trailers: FieldList): void {
+    if (this.#requestDone) return
+    this.#requestDone = true
+    if (!this.#chunked) return
+    this.connection.write(encodeLastChunk(trailers))
+    this.#requestMoved()
+  }
+
   /** The request's last octet was written, or some were and more will come. */
-  requestMoved(): void {
+  #requestMoved(): void {
     if (!this.#connected || this.#headDone || this.#user === undefined) return
     if (this.connection.unsentBytes === 0) this.#wait('headers', this.#timeouts.upstreamHeadersMs)
     else if (this.#waiting !== 'write') this.#waitForWrite()
@@ -142,7 +153,6 @@ export class UpstreamConnection implements ConnectHandler {
     this.#wait('write', this.#timeouts.upstreamWriteMs)
   }
 
-  /** Gives the connection up without waiting for its response. */
   abort(): void {
     this.#user = undefined
     this.connection.destroy()
@@ -154,12 +164,10 @@ export class UpstreamConnection implements ConnectHandler {
     this.connection.destroy()
   }
 
-  /** Reads no more of the current response until `resume`. */
   pause(): void {
     if (!this.#held) this.#hold(NO_OCTETS)
   }
 
-  /** Goes on reading after `pause`, or after `onResponseData` returned false. */
   resume(): void {
     if (!this.#held || this.#reading) return
     this.#held = false
@@ -279,7 +287,7 @@ export class UpstreamConnection implements ConnectHandler {
     this.served++
     this.#timer.disarm()
     // SECURITY: what is left of a request would be read as the next one's head (request smuggling).
-    if (moreOctets || !this.requestDone) this.#keepAlive = false
+    if (moreOctets || !this.#requestDone) this.#keepAlive = false
     if (this.usable) this.home.onUpstreamFree(this)
     else this.connection.destroy()
   }
@@ -321,7 +329,7 @@ export class UpstreamConnection implements ConnectHandler {
   }
 
   onDrain(): void {
-    this.requestMoved()
+    this.#requestMoved()
     this.#user?.onUpstreamDrain()
   }
 
@@ -378,7 +386,7 @@ export class UpstreamConnection implements ConnectHandler {
         this.#fail(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: 'upstreamWriteMs passed' }))
         return
       case 'headers':
-        if (!this.requestDone) {
+        if (!this.#requestDone) {
           // Nothing is owed before the request is whole; until then its sender is timed.
           this.#wait('headers', this.#timeouts.upstreamHeadersMs)
           return
@@ -390,4 +398,12 @@ export class UpstreamConnection implements ConnectHandler {
         return
     }
   }
+}
+
+/** `address:port` that a server's name stood for, where it is a name. */
+export function addressOf(connection: Connection, options: ConnectOptions): string | undefined {
+  if (!('host' in options) || options.addresses === undefined) return undefined
+  const { remoteAddress } = connection
+  if (remoteAddress === undefined) return undefined
+  return `${remoteAddress.includes(':') ? `[${remoteAddress}]` : remoteAddress}:${options.port}`
 }

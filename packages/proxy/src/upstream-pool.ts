@@ -12,7 +12,7 @@ import {
   type UpstreamConfig,
 } from './proxy-config.ts'
 import { type BalancePolicy, isInTier, pickServer, tierOf } from './upstream-balance.ts'
-import type { UpstreamConnection } from './upstream-connection.ts'
+import type { UpstreamChannel } from './upstream-channel.ts'
 import { type PoolClient, type ServerHost, UpstreamServer } from './upstream-server.ts'
 
 export interface UpstreamPoolInit {
@@ -72,9 +72,9 @@ export class UpstreamPool implements ServerHost {
    * A connection: kept, or new and perhaps not up yet. `wait`: the client is called when there is one. `full`: too many
    * wait already.
    */
-  acquire(client: PoolClient): UpstreamConnection | 'wait' | 'full' {
+  acquire(client: PoolClient): UpstreamChannel | 'wait' | 'full' {
     const server = this.#pick(client)
-    const upstream = server === undefined ? 'full' : server.acquire(client.wantsFresh)
+    const upstream = server === undefined ? 'full' : server.acquire(client)
     if (typeof upstream !== 'string') return upstream
     if (upstream === 'full' && this.#waiting.size >= this.#maxWaiting) return 'full'
     this.#waiting.add(client)
@@ -127,7 +127,7 @@ export class UpstreamPool implements ServerHost {
   /** Other servers may take requests than did when these began to wait. */
   #serveWaiting(): void {
     for (const client of this.#waiting) {
-      const upstream = this.#pick(client)?.acquire(client.wantsFresh)
+      const upstream = this.#pick(client)?.acquire(client)
       if (upstream === undefined || typeof upstream === 'string') return
       this.#waiting.delete(client)
       client.onUpstreamAssigned(upstream)

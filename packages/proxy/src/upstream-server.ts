@@ -6,29 +6,36 @@ import { parseIpAddress } from '@prexy/http/ip-address'
 import { isPrivateAddress } from '@prexy/http/private-addresses'
 import { AddressCache, type Resolve } from '@prexy/net/address-cache'
 import { ClientTls } from '@prexy/net/client-tls'
-import type { ConnectOptions } from '@prexy/net/connection'
+import type { Connection, ConnectOptions } from '@prexy/net/connection'
+import { http2UpstreamFault } from '@prexy/net/http2-upstream'
 import { Timer, type TimerWheel } from '@prexy/net/timer-wheel'
 import type { ProxyError } from './proxy-error.ts'
 import {
   DEFAULT_UPSTREAM_CONNECTIONS,
+  DEFAULT_UPSTREAM_HTTP2,
   DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
+  DEFAULT_UPSTREAM_STREAMS,
   type ProxyTimeouts,
   type UpstreamConfig,
   type UpstreamServerConfig,
 } from './proxy-config.ts'
 import type { Candidate } from './upstream-balance.ts'
+import type { ServerWatch, UpstreamChannel } from './upstream-channel.ts'
 import { HealthCheck } from './upstream-check.ts'
 import { UpstreamConnection, type UpstreamHome } from './upstream-connection.ts'
 import { DEFAULT_EJECTION, Ejection, type EjectionLimits } from './upstream-ejection.ts'
+import { Http2Connection, type Http2Home } from './upstream-http2.ts'
 
 /** A request that wants a connection; compared by identity. */
 export interface PoolClient {
+  /** Only HTTP/1.1 will do. */
+  readonly wantsHttp1: boolean
   /** Only a connection that has served nobody will do. */
   readonly wantsFresh: boolean
   /** Servers that it could not be sent to. */
-  readonly triedServers: readonly UpstreamHome[]
+  readonly triedServers: readonly ServerWatch[]
   /** Called when a connection is there for it, maybe not up yet. */
-  onUpstreamAssigned(upstream: UpstreamConnection): void
+  onUpstreamAssigned(upstream: UpstreamChannel): void
 }
 
 /** What a server needs of its upstream. */
@@ -67,7 +74,7 @@ const HTTPS_PORT = 443
  * socket once and found nothing. Octets that follow a response would else be taken for the next request's response,
  * which may be another client's (queue poisoning).
  */
-export class UpstreamServer implements UpstreamHome, Candidate {
+export class UpstreamServer implements UpstreamHome, Http2Home, Candidate {
   /** `host:port`, or the path of a socket. */
   readonly name: string
   /** What Host would say: `host[:port]`. */
@@ -79,6 +86,14 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   readonly #init: UpstreamServerInit
   readonly #host: ServerHost
   readonly #connectOptions: ConnectOptions
+  /** Undefined where HTTP/2 is not spoken. */
+  readonly #http2Options: ConnectOptions | undefined
+  readonly #maxStreams: number
+  readonly #http2Connections = new Set<Http2Connection>()
+  /** What ALPN chose last; undefined while there is no connection that could tell. */
+  #speaks: 'h2' | 'http/1.1' | undefined
+  /** HTTP/2 and nothing else, without asking. */
+  readonly #isHttp2Known: boolean
   readonly #addresses: AddressCache | undefined
   readonly #refreshTimer: Timer
   readonly #maxConnections: number
@@ -104,7 +119,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   readonly #ejectionTimer: Timer
   #ejected = false
   /** What the one request is on that the server gets on trial. */
-  #trial: UpstreamConnection | undefined = undefined
+  #trial: UpstreamChannel | undefined = undefined
   /** When it was last told that the server is not ejected though it fails; monotonic, milliseconds. */
   #toldAt = Number.NEGATIVE_INFINITY
   readonly #check: HealthCheck | undefined
@@ -114,7 +129,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   constructor(init: UpstreamServerInit) {
     this.#init = init
     this.#host = init.host
-    const { config, server, wheel, timeouts } = init
+    const { config, server, wheel } = init
     this.weight = server.weight ?? 1
     this.backup = server.backup ?? false
     this.#maxConnections = config.maxConnections ?? DEFAULT_UPSTREAM_CONNECTIONS
@@ -141,20 +156,30 @@ export class UpstreamServer implements UpstreamHome, Candidate {
       this.#addresses = isAddress ? undefined : this.#makeAddresses(host)
     }
     const tls = server.tls === true ? this.#makeTls(config.tls?.serverName ?? tlsName) : undefined
-    this.#connectOptions = {
+    const connectOptions: ConnectOptions = {
       ...('path' in server ? { path: server.path } : { host: server.host, port: server.port }),
       ...(this.#addresses === undefined ? {} : { addresses: this.#addresses }),
       ...(tls === undefined ? {} : { tls }),
     }
+    this.#connectOptions = connectOptions
+    const { http2 = DEFAULT_UPSTREAM_HTTP2 } = config
+    const asks = http2 === 'alpn' && server.tls === true
+    const fault = asks || http2 === 'prior-knowledge' ? http2UpstreamFault() : undefined
+    if (fault !== undefined) throw new Error(`upstream ${this.name}: http2 is not spoken to servers here: ${fault}`)
+    this.#maxStreams = config.maxStreams ?? DEFAULT_UPSTREAM_STREAMS
+    this.#speaks = http2 === 'prior-knowledge' ? 'h2' : asks ? undefined : 'http/1.1'
+    this.#http2Options = asks
+      ? { ...connectOptions, versions: ['h2', 'http/1.1'] }
+      : http2 === 'prior-knowledge'
+        ? { ...connectOptions, versions: ['h2'] }
+        : undefined
+    this.#isHttp2Known = http2 === 'prior-knowledge'
     if (config.healthCheck !== undefined) {
       this.#check = new HealthCheck({
         config: config.healthCheck,
         hostHeader: config.hostHeader ?? this.authority,
-        connect: this.#connectOptions,
-        limits: init.limits,
+        open: () => this.#openForCheck(),
         wheel,
-        timeouts,
-        onError: init.onError,
         onDown: (reason) => this.#setUp({ kind: 'check-failed', reason }),
         onUp: () => this.#setUp({ kind: 'check-passed' }),
       })
@@ -197,20 +222,23 @@ export class UpstreamServer implements UpstreamHome, Candidate {
 
   /** Requests under way, tunnels included. */
   get busy(): number {
-    return this.#all.size - this.#idle.length - this.#settling.length
+    let busy = this.#all.size - this.#idle.length - this.#settling.length
+    for (const one of this.#http2Connections) busy += one.busy
+    return busy
   }
 
   get hasRoom(): boolean {
     if (this.#isTried) return false
+    if (this.#roomOnHttp2() !== undefined) return true
     return this.#idle.length > 0 || !this.#isFull || this.#settling.length > this.#host.waitingCount
   }
 
   /**
    * A connection: kept, or new and perhaps not up yet. `settles`: one will be free in a moment, and its client is taken
-   * from those that wait. `full`: there may be no more. With `fresh`, it will be a new one.
+   * from those that wait. `full`: there may be no more.
    */
-  acquire(fresh: boolean): UpstreamConnection | 'settles' | 'full' {
-    const upstream = this.#acquire(fresh)
+  acquire(client: PoolClient): UpstreamChannel | 'settles' | 'full' {
+    const upstream = this.#speaks === 'http/1.1' ? this.#acquire(client.wantsFresh) : this.#acquireHttp2(client)
     if (this.#ejection.onTrial && typeof upstream !== 'string') this.#trial = upstream
     return upstream
   }
@@ -232,6 +260,76 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     return this.#open()
   }
 
+  #acquireHttp2(client: PoolClient): UpstreamChannel | 'full' {
+    if (client.wantsHttp1) {
+      // Few, and soon tunnels: they do not count.
+      const upstream = this.#open()
+      this.#retired.add(upstream)
+      return upstream
+    }
+    const usable = client.wantsFresh && !this.#isFull ? undefined : this.#roomOnHttp2()
+    if (usable !== undefined) return usable.open()
+    return this.#isFull ? 'full' : this.#openHttp2(this).open()
+  }
+
+  #roomOnHttp2(): Http2Connection | undefined {
+    for (const one of this.#http2Connections) if (one.hasRoom) return one
+    return undefined
+  }
+
+  #openHttp2(home: Http2Home): Http2Connection {
+    const { limits, wheel, timeouts, onError } = this.#init
+    if (this.#http2Options === undefined) throw new Error('HTTP/2 is not spoken to this server')
+    const connection = new Http2Connection({
+      connect: this.#http2Options,
+      home,
+      maxStreams: this.#maxStreams,
+      keepsAlive: this.keepsAlive,
+      limits,
+      wheel,
+      timeouts,
+      onError,
+    })
+    if (home === this) {
+      this.#http2Connections.add(connection)
+      this.#watchAddresses()
+    }
+    return connection
+  }
+
+  /** A connection of its own, which is closed behind the check. */
+  #openForCheck(): UpstreamChannel {
+    const { limits, wheel, timeouts, onError } = this.#init
+    if (!this.#isHttp2Known) {
+      return new UpstreamConnection({ connect: this.#connectOptions, home: STRAY, limits, wheel, timeouts, onError })
+    }
+    const connection = this.#openHttp2(STRAY)
+    const channel = connection.open()
+    connection.retire()
+    return channel
+  }
+
+  onHttp2(): void {
+    this.#speaks = 'h2'
+  }
+
+  onHttp1(connection: Connection): void {
+    this.#speaks = 'http/1.1'
+    const upstream = this.#open(connection)
+    upstream.rest()
+    this.#idle.push(upstream)
+  }
+
+  onHttp2Room(channel: UpstreamChannel | undefined): void {
+    if (channel !== undefined && this.#trial === channel) this.#trial = undefined
+    this.#fillRoom()
+  }
+
+  onHttp2Closed(connection: Http2Connection): void {
+    this.#http2Connections.delete(connection)
+    this.#onFewer()
+  }
+
   /** A client waits: the loop must not sleep while a connection settles. */
   hurry(): void {
     this.#nextTurn?.ref()
@@ -243,7 +341,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   }
 
   get #isFull(): boolean {
-    return this.#all.size - this.#retired.size >= this.#maxConnections
+    return this.#all.size - this.#retired.size + this.#http2Connections.size >= this.#maxConnections
   }
 
   #retire(upstream: UpstreamConnection): void {
@@ -258,20 +356,26 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     this.#ejectionTimer.release()
     this.#refreshTimer.release()
     this.#closeFree()
-    if (this.#all.size === 0) return
+    if (this.#isEmpty) return
     await new Promise<void>((resolve) => {
       this.#emptied.add(resolve)
     })
   }
 
+  get #isEmpty(): boolean {
+    return this.#all.size + this.#http2Connections.size === 0
+  }
+
   #closeFree(): void {
+    for (const one of this.#http2Connections) one.retire()
     for (const upstream of [...this.#idle.splice(0), ...this.#settling.splice(0)]) upstream.close()
   }
 
-  #open(): UpstreamConnection {
+  #open(connection?: Connection): UpstreamConnection {
     const { limits, memo, wheel, timeouts, onError } = this.#init
     const upstream = new UpstreamConnection({
       connect: this.#connectOptions,
+      connection,
       home: this,
       limits,
       memo,
@@ -280,10 +384,13 @@ export class UpstreamServer implements UpstreamHome, Candidate {
       onError,
     })
     this.#all.add(upstream)
-    if (this.#addresses !== undefined && !this.#refreshTimer.armed && !this.#stopped) {
-      this.#refreshTimer.arm(timeouts.upstreamResolveMs)
-    }
+    this.#watchAddresses()
     return upstream
+  }
+
+  #watchAddresses(): void {
+    if (this.#addresses === undefined || this.#refreshTimer.armed || this.#stopped) return
+    this.#refreshTimer.arm(this.#init.timeouts.upstreamResolveMs)
   }
 
   onUpstreamFree(upstream: UpstreamConnection): void {
@@ -337,7 +444,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     return this.#host.waitingCount === 0 || this.#isTried ? undefined : this.#host.takeWaiting(this)
   }
 
-  #assign(client: PoolClient, upstream: UpstreamConnection): void {
+  #assign(client: PoolClient, upstream: UpstreamChannel): void {
     if (this.#ejection.onTrial) this.#trial = upstream
     client.onUpstreamAssigned(upstream)
   }
@@ -351,7 +458,15 @@ export class UpstreamServer implements UpstreamHome, Candidate {
       const at = free.indexOf(upstream)
       if (at !== -1) free.splice(at, 1)
     }
-    if (this.#all.size === 0) for (const resolve of this.#emptied) resolve()
+    this.#onFewer()
+  }
+
+  #onFewer(): void {
+    if (this.#isEmpty) {
+      for (const resolve of this.#emptied) resolve()
+      // What the server speaks may be another thing by the next connection.
+      if (this.#http2Options !== undefined && !this.#isHttp2Known) this.#speaks = undefined
+    }
     this.#fillRoom()
   }
 
@@ -363,10 +478,19 @@ export class UpstreamServer implements UpstreamHome, Candidate {
     this.#fillRoom()
   }
 
-  /** A connection less: who waits longest may open one. */
+  /** A connection less, or more streams: those who wait longest get them. */
   #fillRoom(): void {
-    const client = this.#isFull ? undefined : this.#nextClient()
-    if (client !== undefined) this.#assign(client, this.#open())
+    if (this.#speaks === 'http/1.1') {
+      const client = this.#isFull ? undefined : this.#nextClient()
+      if (client !== undefined) this.#assign(client, this.#open())
+      return
+    }
+    while (!this.#stopped && (this.#roomOnHttp2() !== undefined || !this.#isFull)) {
+      const client = this.#nextClient()
+      if (client === undefined) return
+      const upstream = this.#acquireHttp2(client)
+      if (upstream !== 'full') this.#assign(client, upstream)
+    }
   }
 
   // How it is
@@ -415,7 +539,7 @@ export class UpstreamServer implements UpstreamHome, Candidate {
   // Its addresses
 
   #onRefresh(): void {
-    if (this.#all.size === 0) return
+    if (this.#isEmpty) return
     this.#addresses?.refresh()
     this.#refreshTimer.arm(this.#init.timeouts.upstreamResolveMs)
   }
@@ -426,10 +550,28 @@ export class UpstreamServer implements UpstreamHome, Candidate {
       if (remoteAddress !== undefined && !addresses.includes(remoteAddress)) this.#outdated.add(upstream)
     }
     for (const upstream of this.#idle.filter((one) => this.#outdated.has(one))) upstream.close()
+    for (const one of this.#http2Connections) {
+      const { remoteAddress } = one.connection
+      if (remoteAddress !== undefined && !addresses.includes(remoteAddress)) one.retire()
+    }
     this.#host.onServerChange(this, { kind: 'addresses-changed', addresses })
   }
 }
 
 function isPublicAddress(address: string): boolean {
   return !isPrivateAddress(address)
+}
+
+/** Connections of checks belong to no pool: each is closed after its answer. */
+const STRAY: UpstreamHome & Http2Home = {
+  name: 'health check',
+  onUpstreamUpgraded() {},
+  onUpstreamFree: (upstream) => upstream.close(),
+  onUpstreamClosed() {},
+  onUpstreamAnswered() {},
+  onUpstreamFailed() {},
+  onHttp1: (connection) => connection.destroy(),
+  onHttp2() {},
+  onHttp2Room() {},
+  onHttp2Closed() {},
 }

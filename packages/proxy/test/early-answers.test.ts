@@ -63,3 +63,21 @@ describe.each(treatments)('$treatment', ({ rules, body }) => {
     expect({ isWhole: status === 200 && complete, outcome }).toEqual({ isWhole: false, outcome: 'upstream-aborted' })
   })
 })
+
+it.each(['127.0.0.1', 'origin.test'])('a body until close that ends by a reset of %s is not whole', async (host) => {
+  const script = async (connection: OriginConnection): Promise<void> => {
+    await connection.readHead()
+    await connection.send(close + BODY)
+    connection.reset()
+  }
+  await using setup = await setUp({
+    script,
+    upstream: { host },
+    config: { resolve: (_host, done) => done(undefined, ['127.0.0.1']) },
+  })
+  const client = await setup.connect()
+  await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
+  const { status, complete } = await client.readResponse()
+  expect(status === 200 && complete).toBe(false)
+  expect(await setup.event(1)).toMatchObject({ outcome: 'upstream-aborted' })
+})

@@ -4,7 +4,7 @@ import type { RawClient } from '@prexy/testing/raw-client'
 import { type OriginConnection, plainResponse, startRawOrigin } from '@prexy/testing/raw-origin'
 import { describe, expect, it, vi } from 'vitest'
 import { DEFAULT_TIMEOUTS } from '../src/proxy-config.ts'
-import type { UpstreamUser } from '../src/upstream-connection.ts'
+import { type UpstreamUser, upstreamHead } from '../src/upstream-channel.ts'
 import { UpstreamPool } from '../src/upstream-pool.ts'
 import { UpstreamServer } from '../src/upstream-server.ts'
 import { type Setup, setUp } from './harness.ts'
@@ -159,6 +159,7 @@ it('stop waits also for a connection that was closed to make room for a new one'
   const serve = (fresh: boolean): Promise<void> =>
     new Promise((resolve, reject) => {
       const upstream = pool.acquire({
+        wantsHttp1: false,
         wantsFresh: fresh,
         triedServers: [],
         onUpstreamAssigned: () => reject(new Error('it had to wait')),
@@ -176,7 +177,7 @@ it('stop waits also for a connection that was closed to make room for a new one'
         onUpstreamError: reject,
       }
       upstream.assign(user, 'GET', false)
-      upstream.connection.write(Buffer.from('GET / HTTP/1.1\r\nHost: a\r\n\r\n'))
+      upstream.sendHead(upstreamHead('GET', '/', ['Host', 'a'], 'none'))
     })
   await serve(false)
   for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
