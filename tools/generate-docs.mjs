@@ -1,7 +1,8 @@
-// Writes docs/cli.md, docs/configuration.md and docs/prexy.1 from the definitions in the code: `node tools/generate-docs.mjs`, after
+// Writes docs/cli.md, docs/configuration.md, docs/compat-nginx.md and docs/prexy.1 from the definitions in the code: `node tools/generate-docs.mjs`, after
 // a build. A test fails when they are not current.
 import { readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { nginxDirectivePage } from '../apps/prexy/dist/nginx-reference.js'
 import { commandLineReference, configurationReference, manualPage } from '../apps/prexy/dist/reference.js'
 
 const docs = new URL('../docs/', import.meta.url)
@@ -11,6 +12,7 @@ const example = readFileSync(new URL('examples/prexy.yaml', docs), 'utf8')
 const pages = [
   ['cli.md', commandLineReference()],
   ['configuration.md', configurationReference(example)],
+  ['compat-nginx.md', nginxDirectivePage()],
   ['prexy.1', manualPage()],
 ]
 for (const [name, text] of pages) {
