@@ -7,6 +7,8 @@ import { CommandError } from './exit-codes.ts'
 import { fileErrorReason } from './file-error.ts'
 
 export interface PidFile {
+  /** Where it is; undefined where there can be none. */
+  readonly path: string | undefined
   remove(): void
 }
 
@@ -15,15 +17,16 @@ export interface PidFile {
  * none.
  */
 export function writePidFile(asked: string | undefined, configuration: string): PidFile {
-  const path = asked ?? ownPidFile(configuration)
-  if (path === undefined) return { remove() {} }
+  const path = pidFilePath(asked, configuration)
+  if (path === undefined) return NO_FILE
   try {
     writeFileSync(path, `${process.pid}\n`, { mode: 0o644 })
   } catch (error) {
-    if (asked === undefined) return { remove() {} }
+    if (asked === undefined) return NO_FILE
     throw new CommandError(`--pid-file ${asked}: ${fileErrorReason(error)}`)
   }
   return {
+    path,
     remove() {
       // Another process may have taken the name since.
       if (readPid(path) === process.pid) rmSync(path, { force: true })
@@ -31,9 +34,21 @@ export function writePidFile(asked: string | undefined, configuration: string): 
   }
 }
 
+const NO_FILE: PidFile = { path: undefined, remove() {} }
+
+/** Where the outcome of reloads is told. */
+export function reloadReportPath(pidFile: string | undefined): string | undefined {
+  return pidFile === undefined ? undefined : `${pidFile}.reload`
+}
+
+/** Where the id of the process that serves the configuration is written, whether one does or not. */
+export function pidFilePath(asked: string | undefined, configuration: string): string | undefined {
+  return asked ?? ownPidFile(configuration)
+}
+
 /** The id of the process that serves the configuration. Throws a CommandError if there is none. */
 export function findServer(asked: string | undefined, configuration: string): number {
-  const path = asked ?? ownPidFile(configuration)
+  const path = pidFilePath(asked, configuration)
   const pid = path === undefined ? undefined : readPid(path)
   const advice = asked === undefined ? '; a server that was started with --pid-file is found by that' : ''
   if (pid === undefined) throw new CommandError(`no running prexy serves ${configuration}${advice}`)

@@ -13,7 +13,8 @@ import { openSource } from './config-source.ts'
 import { watchConfiguration } from './config-watch.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import { recordFiles } from './file-snapshot.ts'
-import { writePidFile } from './pid-file.ts'
+import { reloadReportPath, writePidFile } from './pid-file.ts'
+import { ReloadReporter } from './reload-report.ts'
 import { type Plan, serveHere } from './service.ts'
 import { serviceManager } from './service-notify.ts'
 import { drainMsOf, type Source } from './source.ts'
@@ -36,9 +37,11 @@ export async function runServer(source: Source): Promise<number> {
     }
     if (loaded.problems !== '') process.stderr.write(`${loaded.problems}\n`)
     const pidFile = source.path === undefined ? undefined : writePidFile(source.pidFile, source.path)
+    const reporter = new ReloadReporter(reloadReportPath(pidFile?.path))
     try {
-      return await serve(source, bucket, loaded.plan, loaded.watched, say, style)
+      return await serve(source, bucket, loaded.plan, loaded.watched, reporter, say, style)
     } finally {
+      reporter.remove()
       pidFile?.remove()
     }
   } finally {
@@ -51,13 +54,18 @@ async function serve(
   bucket: ConfigBucket | undefined,
   first: Plan,
   watched: readonly string[],
+  reporter: ReloadReporter,
   say: (line: string) => void,
   style: Styles,
 ): Promise<number> {
   let plan = first
   const count = workerCount(source, plan.config)
   const signals = stopSignals()
-  let onHangUp = (): void => {}
+  // Until it serves, a reload is put off.
+  let isHungUp = false
+  let onHangUp = (): void => {
+    isHungUp = true
+  }
   // Without a file there is nothing to read anew, and a terminal that closes ends what runs in it.
   if (source.path !== undefined) process.on('SIGHUP', () => onHangUp())
   // Node would open its debugger.
@@ -82,6 +90,11 @@ async function serve(
   const startedAtMs = Date.now()
   let loadedAtMs = startedAtMs
   const reload = async (reason: string): Promise<ReloadOutcome> => {
+    const notes: string[] = []
+    const note = (line: string): void => {
+      say(line)
+      notes.push(line)
+    }
     const next = load(source, bucket)
     if (next.plan === undefined) {
       say(`${reason}: the new configuration has errors, the old one stays\n${next.problems}`)
@@ -89,9 +102,9 @@ async function serve(
     }
     if (next.problems !== '') process.stderr.write(`${next.problems}\n`)
     for (const part of ['record', 'admin'] as const) {
-      if (isOther(plan.config[part], next.plan.config[part])) say(`${part}: takes a restart, it stays as it was`)
+      if (isOther(plan.config[part], next.plan.config[part])) note(`${part}: takes a restart, it stays as it was`)
     }
-    if (workerCount(source, next.plan.config) !== count) say('workers: takes a restart, the number stays what it is')
+    if (workerCount(source, next.plan.config) !== count) note('workers: takes a restart, the number stays what it is')
     try {
       await service.change(next.plan)
     } catch (error) {
@@ -105,12 +118,15 @@ async function serve(
     watch?.follow(next.watched)
     announced = announce(announced)
     say(`${reason}: the new configuration is served`)
-    return { kind: 'reloaded', warnings: next.problems === '' ? [] : next.problems.split('\n') }
+    return { kind: 'reloaded', warnings: [...(next.problems === '' ? [] : next.problems.split('\n')), ...notes] }
   }
   const reloadNext = inTurn(async (reason: string) => {
     manager.reloading()
+    reporter.begin()
     const outcome = await reload(reason)
     manager.ready()
+    if (outcome.kind === 'reloaded') reporter.end('served', outcome.warnings)
+    else reporter.end('refused', outcome.problems)
     return outcome
   })
   const reloads = oneAtATime(async (reason: string) => {
@@ -127,6 +143,7 @@ async function serve(
   bucket?.keep()
   bucket?.follow(reloads)
   onHangUp = () => reloads('SIGHUP')
+  if (isHungUp) onHangUp()
   let isDraining = false
   let onDrain: (reason: string) => void = () => {}
   const drained = new Promise<string>((resolve) => {

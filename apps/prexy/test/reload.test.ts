@@ -93,15 +93,72 @@ test('prexy reload finds the server, and sends it no faulty configuration', asyn
   })
   const { child, url } = await serve(path)
   writeFileSync(path, configOf('Second'))
-  const served = waitFor(child.stderr, /SIGHUP: the new configuration is served/)
-  expect(await runPrexy(['reload', path], '', env)).toMatchObject({ code: 0 })
-  await served
+  expect(await runPrexy(['reload', path], '', env)).toMatchObject({
+    code: 0,
+    stderr: `prexy: process ${child.pid} serves ${path}\n`,
+  })
   expect(await ask(url)).toBe('Second')
   writeFileSync(path, `${configOf('Third')}rulez: []\n`)
   expect(await runPrexy(['reload', path], '', env)).toMatchObject({
     code: 2,
     stderr: expect.stringMatching(/^prexy: the configuration has errors, the running one stays\n.+:5:1: rulez: /),
   })
+})
+
+test.each(['1', '2'])(
+  'prexy reload ends when the new configuration serves, with workers: %s',
+  { timeout: 60_000 },
+  async (workers) => {
+    const path = join(folder, 'prexy.yaml')
+    writeFileSync(path, configOf('Start'))
+    const env = { XDG_RUNTIME_DIR: folder }
+    const { child, url } = await serve(path, '--workers', workers)
+    for (const name of ['First', 'Second']) {
+      writeFileSync(path, configOf(name))
+      expect(await runPrexy(['reload', path], '', env)).toMatchObject({ code: 0 })
+      expect(await Promise.all([1, 2, 3, 4].map(() => ask(url)))).toEqual([name, name, name, name])
+    }
+    writeFileSync(path, configOf('Third').replace('listen: 127.0.0.1:0', `listen: ["127.0.0.1:0", "${origin}"]`))
+    const refused = await runPrexy(['reload', path], '', env)
+    expect([refused.code, refused.stderr]).toEqual([
+      1,
+      expect.stringMatching(
+        /^prexy: process \d+ refused it, the running configuration stays\ncannot listen on .+: something else/,
+      ),
+    ])
+    expect(await ask(url)).toBe('Second')
+    // What takes a restart is told here, too.
+    writeFileSync(path, `${configOf('Third')}record: {}\n`)
+    expect(await runPrexy(['reload', path], '', env)).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining('record: takes a restart, it stays as it was'),
+    })
+    expect(child.exitCode).toBeNull()
+  },
+)
+
+test('prexy reload waits so long for a server that does nothing, and not for one that is gone', {
+  timeout: 60_000,
+}, async () => {
+  const path = join(folder, 'prexy.yaml')
+  writeFileSync(path, configOf('First'))
+  const env = { XDG_RUNTIME_DIR: folder }
+  const { child } = await serve(path)
+  child.kill('SIGSTOP')
+  expect(await runPrexy(['reload', path, '--timeout', '1'], '', env)).toMatchObject({
+    code: 1,
+    stderr: `prexy: process ${child.pid} does not serve it after 1 s; see its log\n`,
+  })
+  expect(await runPrexy(['reload', path, '--timeout', '0'], '', env)).toMatchObject({
+    code: 0,
+    stderr: `prexy: process ${child.pid} was told to read ${path} anew\n`,
+  })
+  const waiting = runPrexy(['reload', path], '', env)
+  child.kill('SIGKILL')
+  const { code, stderr } = await waiting
+  // Which of them depends on when it looked.
+  expect([1, 2]).toContain(code)
+  expect(stderr).toMatch(/ended\n$|no longer a prexy|no running prexy|cannot be told/)
 })
 
 test('--pid-file: the id while it runs, and nothing afterwards', async () => {
