@@ -38,6 +38,8 @@ export interface RawUpstream {
   readonly maxWaiting?: number
   readonly maxAttempts?: number
   readonly denyPrivate?: boolean
+  readonly http2?: 'off' | 'alpn' | 'prior-knowledge'
+  readonly maxStreams?: number
   readonly ejection?: RawEjection
   readonly healthCheck?: RawHealthCheck
   readonly tls?: RawUpstreamTls
@@ -224,6 +226,19 @@ const upstreamMappingSchema: z.ZodType<RawUpstream> = z
         '`true` connects to addresses of the public internet only: for a name whose DNS others control, so that it cannot ' +
           'lead to 127.0.0.1, 10.0.0.1 or 169.254.169.254.',
       ),
+    http2: z
+      .enum(['off', 'alpn', 'prior-knowledge'])
+      .exactOptional()
+      .describe(
+        'Whether HTTP/2 is spoken to servers: `alpn` to those with `https://` that choose it, `prior-knowledge` to all, ' +
+          'without asking. Not under Bun. Without it: HTTP/1.1.',
+      ),
+    maxStreams: z
+      .int()
+      .min(1)
+      .max(10_000)
+      .exactOptional()
+      .describe('With `http2`: requests on one connection at one time; a server that takes fewer gets fewer.'),
     ejection: ejectionSchema.exactOptional(),
     healthCheck: healthCheckSchema.exactOptional(),
     tls: upstreamTlsSchema.exactOptional(),

@@ -110,7 +110,7 @@ export function checkUpstream(upstream: string | RawUpstream, names: readonly st
     }
     return findings
   }
-  const { url, servers, denyPrivate, tls, ejection, healthCheck } = upstream
+  const { url, servers, denyPrivate, tls, ejection, healthCheck, http2, maxStreams } = upstream
   if (url === undefined && servers === undefined)
     error([], 'says no server', 'add url: http://127.0.0.1:9000, or servers')
   if (url !== undefined && servers !== undefined) error(['servers'], 'does not go with url', 'put the url into servers')
@@ -131,6 +131,16 @@ export function checkUpstream(upstream: string | RawUpstream, names: readonly st
       `is for names, and ${'path' in fixed ? fixed.path : fixed.host} is ${what}`,
       'remove one of the two',
     )
+  }
+  if (http2 === 'alpn' && !all.some((server) => server.tls === true)) {
+    error(
+      ['http2'],
+      'is agreed on with https:// servers, and there is none here',
+      'write prior-knowledge if they speak it',
+    )
+  }
+  if (maxStreams !== undefined && (http2 ?? 'off') === 'off') {
+    error(['maxStreams'], 'is for http2, which is off', 'add http2: alpn, or leave it out')
   }
   if (tls !== undefined) {
     if (!all.some((server) => server.tls === true)) error(['tls'], 'is for https:// servers', 'there is none here')

@@ -293,8 +293,8 @@ describe('a request', () => {
       stream.pause()
       stream.write(Buffer.alloc(bytes - 1_000))
       await h2.setup.event(1)
-      await new Promise((resolve) => {
-        stream.end(Buffer.alloc(1_000), resolve)
+      await new Promise<void>((resolve) => {
+        stream.end(Buffer.alloc(1_000), () => resolve())
       })
       stream.resume()
       const { status, body, code } = await answer
