@@ -21,7 +21,9 @@ import {
   DEFAULT_HEALTH_CHECK,
   DEFAULT_UPSTREAM_ATTEMPTS,
   DEFAULT_UPSTREAM_CONNECTIONS,
+  DEFAULT_UPSTREAM_HTTP2,
   DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
+  DEFAULT_UPSTREAM_STREAMS,
   DEFAULT_UPSTREAM_WAITING,
 } from '@prexy/proxy/proxy-config'
 import { DEFAULT_LIVE_FEED_LIMITS } from '@prexy/record/live-feed'
@@ -47,6 +49,8 @@ function defaultsByPath(): ReadonlyMap<string, unknown> {
     maxIdleConnections: DEFAULT_UPSTREAM_IDLE_CONNECTIONS,
     maxWaiting: DEFAULT_UPSTREAM_WAITING,
     maxAttempts: DEFAULT_UPSTREAM_ATTEMPTS,
+    http2: DEFAULT_UPSTREAM_HTTP2,
+    maxStreams: DEFAULT_UPSTREAM_STREAMS,
     balance: DEFAULT_BALANCE,
   }
   return new Map([
