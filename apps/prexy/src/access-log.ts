@@ -1,6 +1,7 @@
 /** One line per exchange, for people or for programs, and what is to be known of upstreams and connections. */
 import type { Config } from '@prexy/config/config'
 import type { ExchangeEvent, ShadowTreatment } from '@prexy/events/exchange'
+import { Redactor } from '@prexy/events/redact'
 import type { RefusalEvent } from '@prexy/events/refusal'
 import type { UpstreamChange, UpstreamEvent } from '@prexy/events/upstream'
 import type { SeenRequest } from '@prexy/proxy/proxy-config'
@@ -220,8 +221,10 @@ function shadowReason(shadow: ShadowTreatment | undefined): string | undefined {
   return shadow.kind === 'failed' ? shadow.detail : shadow.reason
 }
 
-/** The query stays out of the log: it may hold secrets. */
+/** The query stays out of the log: it may hold secrets. So may the path, as that of a link to reset a password does. */
 function pathOf(target: string): string {
   const cut = target.indexOf('?')
-  return cut < 0 ? target : `${target.slice(0, cut)}?...`
+  return cut < 0 ? redactor.target(target) : `${redactor.target(target.slice(0, cut))}?...`
 }
+
+const redactor = new Redactor()

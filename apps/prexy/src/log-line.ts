@@ -30,10 +30,15 @@ function jsonFields(event: ExchangeEvent, seen: SeenRequest, fields: (event: Exc
     protocol: event.method === '' ? undefined : protocolOf(seen),
     ...fields(event),
     bodyBytes: seen.bodyBytes,
-    referer: fieldOf(seen, 'referer'),
+    referer: withoutSecrets(fieldOf(seen, 'referer')),
     userAgent: fieldOf(seen, 'user-agent'),
     pid: process.pid,
   }
+}
+
+/** As `path`, which has no query either. Formats of the operator's own have what they ask for. */
+function withoutSecrets(address: string | undefined): string | undefined {
+  return address?.replace(/[?#][^]*$/, '').replace(/^([a-z]{1,10}:)?\/\/[^/@]*@/i, '$1//')
 }
 
 function valueOf(

@@ -108,6 +108,16 @@ test('json: what events tell, and what they do not keep', () => {
   })
 })
 
+test.each([
+  ['https://u:p@b.example/x?token=s#y', 'https://b.example/x'],
+  ['//u:p@b.example/x', '//b.example/x'],
+  ['/x#access_token=s', '/x'],
+])('json leaves out what may be secret in %s', (referer, expected) => {
+  if (seen.head === undefined) throw new Error('it has a head')
+  const head = { ...seen.head, fields: ['Referer', referer] }
+  expect(JSON.parse(logLine('json', fields)(event, { ...seen, head }))).toMatchObject({ referer: expected })
+})
+
 test('a request whose head could not be read has a line, too', () => {
   const unread: ExchangeEvent = { ...event, method: '', host: undefined, target: '', client: undefined, status: 400 }
   const line = logLine('combined', fields)(unread, { bodyBytes: 0 })

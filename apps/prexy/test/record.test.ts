@@ -59,7 +59,7 @@ async function text(stream: IncomingMessage): Promise<string> {
 /** Each secret has a number, so that a failure says which got out. */
 const secret = (number: number): string => `canary${String(number).padStart(2, '0')}Zq7`
 const JWT = `eyJhbGciOiJIUzI1NiJ9.${Buffer.from(`{"sub":"${secret(31)}"}`).toString('base64url')}.${secret(32)}AAAA`
-const CANARIES = [...Array.from({ length: 42 }, (_, at) => secret(at + 1)), JWT.split('.')[1]]
+const CANARIES = [...Array.from({ length: 62 }, (_, at) => secret(at + 1)), JWT.split('.')[1]]
 
 const REPLIES: Readonly<Record<string, Reply>> = {
   '/login': {
@@ -79,6 +79,16 @@ const REPLIES: Readonly<Record<string, Reply>> = {
     body:
       `<p>hello</p><input name="csrf_token" value="${secret(30)}"><script>var t="${JWT}", apiKey="${secret(33)}"</script>` +
       `<a href="ftp://u:${secret(34)}@h/">x</a>-----BEGIN PRIVATE KEY-----\n${secret(35)}\n-----END PRIVATE KEY-----`,
+  },
+  '/more': {
+    type: 'text/html',
+    body:
+      `<textarea name="token">${secret(43)}</textarea><script>localStorage.setItem("access_token", "${secret(44)}");` +
+      `headers["x-api-key"] = "${secret(45)}"; config = [{"name": "DB_PASSWORD", "value": "${secret(46)}"}]</script>hello`,
+    fields: [
+      ['Location', `/cb?next=%252Fx%253Ftoken%253D${secret(47)}#id_token=${secret(48)}`],
+      ['Refresh', `5; url=//u:${secret(49)}@h/?key=${secret(50)}`],
+    ],
   },
   '/xml': { type: 'application/xml', body: `<hello><Password>${secret(36)}</Password></hello>` },
   '/coded': {
@@ -182,6 +192,20 @@ const ASKS: readonly Ask[] = [
   },
   { path: '/coded', headers: { Cookie: secret(19) } },
   { path: '/binary', headers: { 'X-Hub-Signature-256': `sha256=${secret(39)}`, 'X-Session-Id': secret(40) } },
+  {
+    path: `/more?q=%7B%22password%22%3A%22${secret(51)}%22%7D&to=https%3A%2F%2Fu%3A${secret(52)}%40h%2F`,
+    method: 'POST',
+    headers: {
+      'Sec-WebSocket-Protocol': `base64url.bearer.authorization.k8s.io.${secret(53)}, access_token, ${secret(54)}`,
+      Referer: `https://h/?p%61ssword=${secret(55)}`,
+      baggage: `sessionToken=${secret(56)}`,
+      tracestate: `session=${secret(57)}`,
+      'X-Request-Id': JWT,
+      'Content-Type': 'application/json',
+    },
+    body: `{"query":"mutation($p:String!){login(password:$p,otp:\\"${secret(58)}\\"){id}}","variables":{"p":"${secret(59)}"}}`,
+  },
+  { path: `/reset/token/${secret(60)}${secret(61)}`, headers: { 'X-Functions-Key': secret(62) } },
   { path: `http://user:${secret(41)}@shop.example/x;jsessionid=${secret(42)}` },
 ]
 
@@ -190,7 +214,7 @@ describe('secrets', () => {
     await using proxy = await startProxy({ name: 'secrets' })
     for (const one of ASKS) expect((await ask(proxy.port, one)).status).toBeGreaterThan(0)
     // The secrets were there.
-    expect(asked.slice(-5).some(({ body }) => body.includes(secret(15)))).toBe(true)
+    expect(asked.slice(-ASKS.length).some(({ body }) => body.includes(secret(15)))).toBe(true)
     await proxy.stop()
     const disk = await contents(proxy.recordings)
     expect(disk).toContain('[redacted]')

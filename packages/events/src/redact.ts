@@ -14,7 +14,7 @@ import type {
   RecordedBody,
   RecordedEvent,
 } from './recorded-event.ts'
-import { REDACTED, redactText } from './redact-text.ts'
+import { percentDecoded, REDACTED, redactText } from './redact-text.ts'
 import { SecretNames } from './secret-names.ts'
 
 export interface RedactionOptions {
@@ -66,6 +66,8 @@ export class Redactor {
 
   /** The request target, or a URL. */
   target(target: string): string {
+    // The authority form of CONNECT.
+    if (target.includes('@') && !target.startsWith('/') && !target.includes('://')) return this.host(target)
     const cut = target.indexOf('?')
     if (cut < 0) return redactText(target, this.#names, 'query')
     const path = redactText(target.slice(0, cut), this.#names, 'query')
@@ -75,6 +77,11 @@ export class Redactor {
   /** The authority that a client asked for, in which a user and a password may stand. */
   host(host: string): string {
     return host.includes('@') ? host.replace(/^.*@/, `${REDACTED}@`) : host
+  }
+
+  /** A word that a client chose: a method, an identifier of a request. */
+  token(word: string): string {
+    return word.length < MIN_TOKEN_UNITS ? word : redactText(word, this.#names, 'query')
   }
 
   /** A query or a form: names may be percent-encoded there. */
@@ -114,9 +121,11 @@ export class Redactor {
   }
 
   exchange(event: ExchangeRecord): ExchangeRecord {
-    const { request, response, bodies, host, detail } = event
+    const { request, response, bodies, host, detail, requestId } = event
     return {
       ...event,
+      method: this.token(event.method),
+      ...(requestId === undefined ? {} : { requestId: this.token(requestId) }),
       target: this.target(event.target),
       host: host === undefined ? undefined : this.host(host),
       detail: detail === undefined ? undefined : this.text(detail),
@@ -189,11 +198,34 @@ export class Redactor {
         return withoutCredentials(value)
       case 'cookies':
         return value.split(';').map(withoutValue).join(';')
+      case 'protocols':
+        return this.#protocols(value)
       case 'set-cookie':
         return value.replace(/^[^;]*/, withoutValue)
       case 'plain':
         return value.length < MIN_SECRET_UNITS || this.#clean.has(value) ? value : this.#plainValue(value)
     }
+  }
+
+  /**
+   * Names of subprotocols (RFC 6455, section 11.3.4), among which pages that cannot send header fields put credentials:
+   * behind a name that says so, in the same element or the next, or as an element that no subprotocol is called.
+   */
+  #protocols(value: string): string {
+    let isNext = false
+    return value
+      .split(',')
+      .map((element) => {
+        const text = element.trimStart()
+        const space = element.slice(0, element.length - text.length)
+        const isSecret = isNext
+        isNext = this.#names.has(text, 'body')
+        if (isSecret) return space + REDACTED
+        const name = /^.*[.-](?=[^.-]+$)/.exec(text)?.[0]
+        if (name !== undefined && this.#names.has(name, 'body')) return space + name + REDACTED
+        return text.length >= MIN_TOKEN_UNITS && /\d/.test(text) && /[A-Z]/.test(text) ? space + REDACTED : element
+      })
+      .join(',')
   }
 
   #plainValue(value: string): string {
@@ -216,6 +248,7 @@ export class Redactor {
 
   #decideField(lowerName: string): FieldKind {
     if (lowerName === 'cookie' || lowerName === 'cookie2') return 'cookies'
+    if (lowerName === 'sec-websocket-protocol') return 'protocols'
     if (lowerName === 'set-cookie' || lowerName === 'set-cookie2') return 'set-cookie'
     if (lowerName === 'authorization' || lowerName === 'proxy-authorization') return 'credentials'
     if (lowerName === 'authentication-info' || lowerName === 'proxy-authentication-info') return 'secret'
@@ -223,13 +256,15 @@ export class Redactor {
   }
 }
 
-type FieldKind = 'plain' | 'secret' | 'credentials' | 'cookies' | 'set-cookie'
+type FieldKind = 'plain' | 'secret' | 'credentials' | 'cookies' | 'set-cookie' | 'protocols'
 
 const MAX_REMEMBERED_FIELDS = 4_096
 const MAX_CLEAN_VALUES = 4_096
 const MAX_CLEAN_UNITS = 512
 /** Values shorter than this hold neither a name with a value nor a token. */
 const MIN_SECRET_UNITS = 5
+/** What looks like a token and is none is shorter. */
+const MIN_TOKEN_UNITS = 20
 
 /** RFC 9110 §11.4: the scheme tells nothing, what follows everything. */
 const SCHEMES =
@@ -286,11 +321,4 @@ export function isRedactable(mediaType: string | undefined): boolean {
 function isWide(octets: Uint8Array): boolean {
   const hasMark = (octets[0] === 0xfe && octets[1] === 0xff) || (octets[0] === 0xff && octets[1] === 0xfe)
   return hasMark || octets.subarray(0, 512).includes(0)
-}
-
-/** `+` is a space; what is no escape stays as it is. Only for comparing names. */
-function percentDecoded(text: string): string {
-  return text
-    .replaceAll('+', ' ')
-    .replaceAll(/%([0-9A-Fa-f]{2})/g, (_all, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 }

@@ -6,15 +6,15 @@ export type NamePlace = 'query' | 'body' | 'field'
 /** Words that make a name a secret's, wherever in it: `user_pin`, `X-Session`, `csrfKey`. */
 const WORDS = new Set(
   (
-    'assertion auth authorization bearer cookie credential credentials csrf cvc cvv hmac iban jwt otp pass passcode ' +
-    'passphrase passwd password pin pwd secret session sid sig signature ssn ticket token totp xsrf'
+    'assertion auth authorization bearer cookie credential credentials csrf cvc cvv dpop hmac iban jwt otp pass passcode ' +
+    'passphrase passwd password pin pw pwd secret session sid sig signature ssn ticket token totp xsrf'
   ).split(' '),
 )
 
 /** Parts of names written without a break, in lower case: `userpassword`, `AWSAccessKeyId`. */
 const PARTS = (
-  'accesskey accesstoken apikey authcode authkey authtoken cardnumber clientcert credential encryptionkey idtoken ' +
-  'masterkey passphrase passwd password privatekey pwd refreshtoken samlresponse secret securitycode sessid sessionid ' +
+  'accesskey accesstoken apikey authcode authkey authtoken cardnumber clientcert clientprincipal contrasena credential ' +
+  'encryptionkey idtoken kennwort masterkey motdepasse passphrase passwd password passwort privatekey pwd refreshtoken samlresponse secret securitycode sessid sessionid ' +
   'sharedkey signature signingkey sslcert xcert'
 ).split(' ')
 
@@ -23,12 +23,16 @@ const IN_QUERIES = new Set('code codeverifier key nonce oauth'.split(' '))
 
 /** What a text is searched for to find names: every name that is a secret's has one of these in it. */
 const HINTS = (
-  'accesskey|assert|auth|bearer|card|cert|code|cookie|cred|csrf|cvc|cvv|hmac|iban|jwt|key|nonce|otp|pass|pin|pwd|saml|' +
-  'secret|securit|sess|sid|sig|ssn|ticket|token|xsrf'
+  'accesskey|assert|auth|bearer|card|cert|code|contrasena|cookie|cred|csrf|cvc|cvv|dpop|hmac|iban|jwt|kennwort|key|' +
+  'motdepasse|nonce|otp|pass|pin|principal|pw|saml|secret|securit|sess|sid|sig|ssn|ticket|token|xsrf'
 ).split('|')
 
 /** Header fields that only sound like secrets. */
 const HARMLESS_FIELDS = /^(?:access-control-|sec-|www-authenticate$|proxy-authenticate$)/
+/** Header fields whose name ends so are keys of an API, … */
+const KEY_FIELDS = /(?:^|-)key$/
+/** … but for these. */
+const HARMLESS_KEYS = /(?:^|-)(?:cache|idempotency|partition|public|routing|sort|surrogate)-key$/
 
 const MAX_REMEMBERED = 4_096
 const MAX_NAME_UNITS = 100
@@ -67,7 +71,11 @@ export class SecretNames {
   #decide(name: string, place: NamePlace): boolean {
     const whole = joined(name)
     if (this.#own.has(whole) || this.#ownWords.some((word) => whole.startsWith(word))) return true
-    if (place === 'field' && HARMLESS_FIELDS.test(name.toLowerCase())) return false
+    if (place === 'field') {
+      const lower = name.toLowerCase()
+      if (HARMLESS_FIELDS.test(lower)) return false
+      if (KEY_FIELDS.test(lower) && !HARMLESS_KEYS.test(lower)) return true
+    }
     if (whole.endsWith('token') || PARTS.some((part) => whole.includes(part))) return true
     if (place === 'query' && IN_QUERIES.has(whole)) return true
     return wordsOf(name).some((word) => WORDS.has(word))
