@@ -2,7 +2,7 @@
 import { compileFilter } from '@prexy/hunt/event-filter'
 import { follow } from '@prexy/hunt/follow'
 import type { HuntEvent } from '@prexy/hunt/hunt-event'
-import { NO_TIME } from '@prexy/hunt/job'
+import { NO_TIME } from '@prexy/hunt/hunt-event'
 import { cellText, csvLine, jsonObject } from '@prexy/hunt/row-text'
 import type { ChosenRules } from '@prexy/hunt/rule-files'
 import { type Cell, type Column, createRowMaker, isEventColumn, ruleCell } from '@prexy/hunt/timeline-row'

@@ -1,7 +1,8 @@
 /** `prexy hunt metrics`, `logons`, `pivot` and `base64`: what a log holds, as tables. */
 import type { EventTime } from '@prexy/hunt/event-time'
 import { ExternalSort } from '@prexy/hunt/external-sort'
-import { compareRows, type JobSpec, type JobTask, NO_TIME, type Row } from '@prexy/hunt/job'
+import { NO_TIME } from '@prexy/hunt/hunt-event'
+import { compareRows, type JobSpec, type JobTask, type Row } from '@prexy/hunt/job'
 import { LOGON_COUNTS } from '@prexy/hunt/logons'
 import { CLIENT_COUNTS, METRICS, type Metric } from '@prexy/hunt/metrics'
 import { PIVOTS } from '@prexy/hunt/pivot'

@@ -127,7 +127,7 @@ export class ClickHouse {
   }
 
   /** Rows in RowBinary; when it returns they are on their shards. */
-  async insert(rows: Uint8Array): Promise<void> {
+  async insert(rows: Uint8Array<ArrayBuffer>): Promise<void> {
     const statement = `INSERT INTO ${this.table} (${STORED_COLUMNS.map(([name]) => name).join(', ')}) FORMAT RowBinary`
     await this.#send(statement, { insert_distributed_sync: '1' }, rows)
   }
@@ -148,7 +148,7 @@ export class ClickHouse {
   async #send(
     statement: string,
     settings: Readonly<Record<string, string>>,
-    rows: Uint8Array | undefined,
+    rows: Uint8Array<ArrayBuffer> | undefined,
   ): Promise<Response> {
     const { origin, user, password, database } = this.#address
     const url = new URL(origin)
@@ -210,7 +210,7 @@ export const INSERT_BYTES = 8_388_608
 /** Loads rows into the table, in inserts of some size: each makes a part that the server has to merge. */
 export class ClickHouseSink implements RowSink {
   readonly #server: ClickHouse
-  readonly #full: Uint8Array[]
+  readonly #full: Uint8Array<ArrayBuffer>[]
   readonly #writer: RowBinaryWriter
   rows: number
 

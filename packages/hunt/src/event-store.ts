@@ -11,8 +11,7 @@ import { parseAddress } from '@prexy/sigma/network'
 import { numberOf } from '@prexy/sigma/numeric'
 import { addressText } from '@prexy/sigma/sql-condition'
 import { EngineError } from './engine-error.ts'
-import type { EventEntry, EventKind, HuntEvent } from './hunt-event.ts'
-import { NO_TIME } from './job.ts'
+import { type EventEntry, type EventKind, type HuntEvent, NO_TIME } from './hunt-event.ts'
 
 export type StoredType = 'double' | 'integer' | 'text' | 'doubles' | 'integers' | 'texts'
 
@@ -202,6 +201,10 @@ export function readStoredRow(row: Readonly<Record<string, StoredValue>>): ReadR
     const value = row[name]
     return Array.isArray(value) && value.every((one) => typeof one === 'number') ? value : unlike(name)
   }
+  const isParallel = (...names: readonly StoredColumn[]): boolean =>
+    new Set(names.map((name) => (Array.isArray(row[name]) ? row[name].length : -1))).size === 1
+  if (!isParallel('names', 'texts', 'kinds')) unlike('texts')
+  if (!isParallel('categories', 'products', 'services')) unlike('categories')
   return {
     time_ms: number('time_ms'),
     ticks: number('ticks'),
@@ -257,7 +260,6 @@ function sourcesOf({ routed, categories, products, services }: ReadRow): readonl
 export function storedEvent(row: ReadRow): HuntEvent {
   let fields: Map<string, FieldValue> | undefined
   const allFields = (): Map<string, FieldValue> => (fields ??= fieldsOf(row))
-  const parseEntries: (text: string) => readonly EventEntry[] = JSON.parse
   return {
     sources: sourcesOf(row),
     time: row.time_ms === NO_TIME ? undefined : row.time_ms,
@@ -271,9 +273,27 @@ export function storedEvent(row: ReadRow): HuntEvent {
     kind: eventKind(row.kind),
     get: (field) => allFields().get(field),
     text: () => row.text ?? '',
-    entries: () => parseEntries(row.entries),
+    entries: () => entriesOf(row.entries),
     fieldNames: () => allFields().keys(),
   }
+}
+
+/** None when the text is not what was written: another than prexy wrote it, or it was damaged. */
+function entriesOf(text: string): readonly EventEntry[] {
+  const parse: (text: string) => unknown = JSON.parse
+  try {
+    const list = parse(text)
+    return Array.isArray(list) ? list.filter(isEntry) : []
+  } catch {
+    return []
+  }
+}
+
+function isEntry(entry: unknown): entry is EventEntry {
+  if (!Array.isArray(entry)) return false
+  const pair: readonly unknown[] = entry
+  const [name, value] = pair
+  return typeof name === 'string' && (typeof value !== 'object' || value === null)
 }
 
 function eventKind(text: string): EventKind {
@@ -302,7 +322,7 @@ function scalarOf(text: string, kind: number): FieldScalar {
     case KINDS.number:
       return Number(text)
     case KINDS.integer:
-      return BigInt(text)
+      return /^-?\d{1,40}$/.test(text) ? BigInt(text) : text
     case KINDS.boolean:
       return text === 'true'
     default:

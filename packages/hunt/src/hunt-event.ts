@@ -27,6 +27,9 @@ export interface HuntEvent extends SigmaEvent {
   fieldNames(): Iterable<string>
 }
 
+/** What stands for the time of events without one; they come last. */
+export const NO_TIME: number = 8.64e15 + 1
+
 export type EventKind = 'web' | 'windows' | 'other'
 
 export type EventEntry = readonly [name: string, value: FieldScalar]

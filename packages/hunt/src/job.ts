@@ -9,7 +9,7 @@ import { LEVELS, type Level } from '@prexy/sigma/levels'
 import type { RuleInfo } from '@prexy/sigma/rule'
 import { findBase64 } from './base64.ts'
 import { compileFilter, type EventFilter } from './event-filter.ts'
-import type { HuntEvent } from './hunt-event.ts'
+import { type HuntEvent, NO_TIME } from './hunt-event.ts'
 import { countLogon } from './logons.ts'
 import { countEvent } from './metrics.ts'
 import { pivotOf } from './pivot.ts'
@@ -42,9 +42,6 @@ export interface JobSpec {
   /** Rule files and what is chosen of them; events are tried on nothing without. */
   readonly rules: { readonly texts: readonly RuleText[]; readonly choice: RuleChoice } | undefined
 }
-
-/** Of events without a time; they come last. */
-export const NO_TIME: number = 8.64e15 + 1
 
 /** Where an event stands: all of it is the order of a timeline. */
 export interface Place {

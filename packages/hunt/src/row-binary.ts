@@ -9,7 +9,7 @@ const START_BYTES = 65_536
 
 /** Rows made octets. */
 export class RowBinaryWriter {
-  #buffer: Buffer
+  #buffer: Buffer<ArrayBuffer>
   #size: number
   rows: number
 
@@ -29,7 +29,7 @@ export class RowBinaryWriter {
   }
 
   /** All rows so far; those that come begin anew. */
-  take(): Buffer {
+  take(): Buffer<ArrayBuffer> {
     const taken = this.#buffer.subarray(0, this.#size)
     this.#buffer = Buffer.allocUnsafe(START_BYTES)
     this.#size = 0

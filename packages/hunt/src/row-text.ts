@@ -1,9 +1,9 @@
 /** Rows of a timeline written: as CSV, JSON lines, JSON, or for a terminal. */
 import type { Level } from '@prexy/sigma/levels'
 import type { RuleInfo } from '@prexy/sigma/rule'
-import type { EventEntry } from './hunt-event.ts'
+import { type EventEntry, NO_TIME } from './hunt-event.ts'
 import { type EventTime } from './event-time.ts'
-import { NO_TIME, type Row } from './job.ts'
+import type { Row } from './job.ts'
 import { type Cell, type Column, isEventColumn, ruleCell } from './timeline-row.ts'
 
 /** What the columns of a row need that the row itself does not have. */

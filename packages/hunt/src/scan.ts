@@ -18,6 +18,7 @@ import { createJsonReader, recordsOf, UNKNOWN_SOURCES } from './json-event.ts'
 import { type JsonHandler, JsonSplitter, type JsonValue, parseJson } from './json-records.ts'
 import { type LineHandler, LineSplitter, MAX_LINE_BYTES } from './line-splitter.hot.ts'
 import { compileLogFormat } from './log-format.ts'
+import { ParquetFault, readParquetEvents } from './parquet-source.ts'
 import { RecordingReader } from './recorded-event.ts'
 import { addProblem, emptyReport, type ScanReport } from './scan-report.ts'
 import { reasonOf, type HuntSource } from './sources.ts'
@@ -82,7 +83,7 @@ export function piecesOf(source: HuntSource, index: number, options: ScanOptions
 }
 
 export function isOnePiece({ coding, encoding, path, format: { kind } }: HuntSource): boolean {
-  const hasOrder = kind === 'w3c' || kind === 'json' || kind === 'recording'
+  const hasOrder = kind === 'w3c' || kind === 'json' || kind === 'recording' || kind === 'parquet'
   return hasOrder || coding !== undefined || encoding !== 'utf-8' || path === '-'
 }
 
@@ -120,13 +121,15 @@ export function createScanner(sources: readonly HuntSource[], options: ScanOptio
       const report = emptyReport()
       try {
         if (source.format.kind === 'evtx') await scanEvtx(source, task, options, evtxReader(), visit, report, hooks)
+        else if (source.format.kind === 'parquet') await scanParquet(source, visit, report, hooks)
         else {
           const consumer = consumerOf(source, options, visit, report)
           if (isOnePiece(source)) await feedStream(source, consumer, report, hooks)
           else feedFile(source, task, consumer, report)
         }
       } catch (error) {
-        const isKnown = error instanceof CodingError || (error instanceof Error && 'code' in error)
+        const isKnown =
+          error instanceof CodingError || error instanceof ParquetFault || (error instanceof Error && 'code' in error)
         if (!isKnown && !(error instanceof EvtxError)) throw error
         const reason = error instanceof CodingError ? error.message : reasonOf(error)
         addProblem(report, { path: source.path, at: report.bytes, unit: 'byte', reason, isLoss: true })
@@ -242,6 +245,7 @@ export function consumerOf(
           addProblem(report, { path, at: 0, unit: 'byte', reason, isLoss: true })
         },
       })
+    case 'parquet':
     case 'evtx':
       throw new Error('not read as bytes in a row')
   }
@@ -353,6 +357,25 @@ async function feedStream(source: HuntSource, consumer: Consumer, report: ScanRe
     // What came before a fault is still read.
     consumer.end()
   }
+}
+
+async function scanParquet(
+  source: HuntSource,
+  visit: EventVisitor,
+  report: ScanReport,
+  hooks: ScanHooks,
+): Promise<void> {
+  if (source.path === '-') throw new ParquetFault('Parquet is read from a file, not from standard input')
+  await readParquetEvents(
+    source.path,
+    (event, row) => {
+      report.records++
+      report.events++
+      visit(event, row)
+    },
+    () => hooks.pause(0),
+  )
+  report.bytes += source.bytes
 }
 
 async function scanEvtx(

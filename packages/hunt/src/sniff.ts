@@ -9,6 +9,7 @@ export type SourceFormat =
   | { readonly kind: 'evtx' }
   /** A segment of a recording of prexy. */
   | { readonly kind: 'recording' }
+  | { readonly kind: 'parquet' }
   /** `format` is what `compileLogFormat` takes. */
   | { readonly kind: 'access-log'; readonly format: string }
   | { readonly kind: 'w3c' }
@@ -24,6 +25,7 @@ export const SNIFF_BYTES = 65_536
 /** Lines that are tried before a file is given up on; scanners write lines that no format has. */
 const SNIFFED_LINES = 20
 
+const PARQUET = bytesOf('PAR1')
 const GZIP = [0x1f, 0x8b]
 const ZSTD = [0x28, 0xb5, 0x2f, 0xfd]
 /** The mark of a header, and what stands in it. */
@@ -63,6 +65,7 @@ export function sniffFormat(bytes: Uint8Array, isWhole: boolean, hints: FormatHi
   if (startsWith(bytes, EVTX_FILE) || startsWith(bytes, EVTX_CHUNK) || startsWith(bytes, EVTX_CHUNK, 4_096)) {
     return { format: { kind: 'evtx' }, encoding: 'utf-8' }
   }
+  if (startsWith(bytes, PARQUET)) return { format: { kind: 'parquet' }, encoding: 'utf-8' }
   const isMarked = startsWith(bytes, RECORDING_MARK)
   if (
     isMarked ||

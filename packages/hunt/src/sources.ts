@@ -33,6 +33,9 @@ export const MAX_DIRECTORY_DEPTH = 64
 /** What a recording of prexy says of itself beside its events, by the name that it gives such files. */
 const SESSION_FILE = /^\d{8}T\d{9}Z-[0-9a-f]{8}\.session\.json$/
 
+/** `prexy record compact` writes the same exchanges beside their segments, which have more of them. */
+const UNNAMED_PARQUET = 'Parquet is only read when the file is named: what it was made of may lie beside it'
+
 export interface FindOptions extends FormatHints {
   /** Called with the number of files seen so far. */
   readonly onProgress: (files: number) => void
@@ -47,7 +50,10 @@ export async function findSources(paths: readonly string[], options: FindOptions
     const found = await sniffFile(path, options)
     options.onProgress(++files)
     if ('reason' in found) skipped.push({ path, reason: found.reason, isNamed })
-    else sources.push(found)
+    else if (found.format.kind === 'parquet' && (found.coding !== undefined || !isNamed)) {
+      const reason = isNamed ? 'Parquet is not read compressed as a whole' : UNNAMED_PARQUET
+      skipped.push({ path, reason, isNamed })
+    } else sources.push(found)
   }
   const walk = async (folder: string, depth: number): Promise<void> => {
     if (depth > MAX_DIRECTORY_DEPTH) {

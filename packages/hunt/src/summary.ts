@@ -1,7 +1,8 @@
 /** What a timeline comes to: counted while its rows are written, in bounded memory. */
 import { LEVELS, type Level } from '@prexy/sigma/levels'
 import type { RuleInfo } from '@prexy/sigma/rule'
-import { NO_TIME, type Row } from './job.ts'
+import { NO_TIME } from './hunt-event.ts'
+import type { Row } from './job.ts'
 
 /** Hosts, rules by host and days that are counted; hits beyond are only in the totals. */
 export const MAX_SUMMARY_KEYS = 100_000

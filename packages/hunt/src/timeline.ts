@@ -4,7 +4,8 @@ import { type CorrelationReport, Correlator, type Hit } from '@prexy/sigma/corre
 import type { RuleInfo } from '@prexy/sigma/rule'
 import type { RuleSet } from '@prexy/sigma/rule-set'
 import { DEFAULT_SORT_LIMITS, ExternalSort, type SortLimits } from './external-sort.ts'
-import { type Batch, comparePlaces, compareRows, compareSignals, NO_TIME, type Row, type SignalItem } from './job.ts'
+import { NO_TIME } from './hunt-event.ts'
+import { type Batch, comparePlaces, compareRows, compareSignals, type Row, type SignalItem } from './job.ts'
 import { type Cell, type Column, type EventColumn, eventColumns } from './timeline-row.ts'
 
 /** Gathers batches and gives rows in the order of (time, source, host, record, rule). Close it in any case. */

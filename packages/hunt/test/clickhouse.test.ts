@@ -118,7 +118,10 @@ describe('a server', () => {
   let close: () => void = () => {}
   afterEach(() => close())
 
-  async function serverThat(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<ClickHouse> {
+  async function serverThat(
+    answer: (request: IncomingMessage, response: ServerResponse) => void,
+    timeoutSeconds = 120,
+  ): Promise<ClickHouse> {
     const server = createServer(answer)
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', () => resolve()))
     close = () => {
@@ -127,7 +130,7 @@ describe('a server', () => {
     }
     const address = server.address()
     const port = typeof address === 'object' && address !== null ? address.port : 0
-    return new ClickHouse(parseClickHouseUrl(`clickhouse://eve:topsecret@127.0.0.1:${port}/logs`, {}), 1)
+    return new ClickHouse(parseClickHouseUrl(`clickhouse://eve:topsecret@127.0.0.1:${port}/logs`, {}), timeoutSeconds)
   }
 
   async function failure(server: ClickHouse): Promise<EngineError> {
@@ -150,7 +153,7 @@ describe('a server', () => {
     for await (const row of server.select('SELECT 1', [['host', 'text']])) rows.push(row)
     expect(rows).toEqual([{ host: 'a' }])
     expect(seen).toBe(
-      `POST /?database=logs&max_execution_time=1&wait_end_of_query=1 Basic ${Buffer.from('eve:topsecret').toString('base64')}`,
+      `POST /?database=logs&max_execution_time=120&wait_end_of_query=1 Basic ${Buffer.from('eve:topsecret').toString('base64')}`,
     )
   })
 
@@ -192,7 +195,7 @@ describe('a server', () => {
   })
 
   test('that does not answer is given up by the name of the limit', async () => {
-    const server = await serverThat(() => {})
+    const server = await serverThat(() => {}, 1)
     expect((await failure(server)).message).toMatch(/no answer within 1 s \(--engine-timeout\)/)
   })
 })

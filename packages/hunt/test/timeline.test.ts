@@ -314,6 +314,7 @@ describe('events are filtered', () => {
     get: () => undefined,
     text: () => '',
     entries: () => [],
+    fieldNames: () => [],
   } as const
   const events = [
     { ...base, time: 100, host: 'PC-1', channel: 'Security', eventId: 1 },
