@@ -12,13 +12,13 @@ interface TraceEvent {
   readonly tdur?: number
 }
 
-/** Milliseconds of CPU time that the busiest page thread worked from each of its frames to the next. */
+/** Milliseconds of CPU time that the thread with the most frames worked for each: from one commit of a frame to the next. */
 export function frameWork(trace: Uint8Array): number[] {
   const { traceEvents } = JSON.parse(new TextDecoder().decode(trace)) as { readonly traceEvents: readonly TraceEvent[] }
   const key = ({ pid, tid }: TraceEvent): string => `${pid}/${tid}`
   const begins = new Map<string, number[]>()
   for (const event of traceEvents) {
-    if (event.name !== 'BeginMainThreadFrame') continue
+    if (event.name !== 'Commit' || event.ph !== 'X') continue
     const own = begins.get(key(event)) ?? []
     own.push(event.ts)
     begins.set(key(event), own)

@@ -1,18 +1,19 @@
 /** The list: only the rows that are on the screen are there, and of those only what the worker was asked for. */
-import type { JSX } from 'preact'
+import type { ComponentChildren, JSX } from 'preact'
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import type { WorkerClient } from './client.ts'
 import { durationText } from './format.ts'
 import { LevelBadge } from './level-badge.tsx'
-import type { Row } from './protocol.ts'
+import { PAGE_ROWS, type Row } from './protocol.ts'
 import type { Sort } from './query.ts'
 import { COLUMNS, type ListColumn } from './table-columns.ts'
 
 const ROW_PX = 24
 /** Of the header, which stands above the rows while they are scrolled. */
 const HEADER_PX = 28
-const PAGE_ROWS = 64
-const SPARE_ROWS = 8
+/** Rows that are drawn above and below; more than a step, behind which others are drawn. */
+const SPARE_ROWS = 10
+const STEP_ROWS = 4
 /** Pages that are kept while the list is the same. */
 const MAX_PAGES = 64
 
@@ -22,6 +23,8 @@ interface TableProps {
   readonly version: number
   /** Rows that came above the first one with this version. */
   readonly above: number
+  /** The first page of this version. */
+  readonly firstRows: readonly Row[]
   readonly columns: readonly string[]
   readonly sort: Sort
   readonly selected: string | undefined
@@ -35,9 +38,8 @@ export function EventTable(props: TableProps): JSX.Element {
   const { client, count, version, above, sort, selected, cursor, onCursor, onSort, onSelect } = props
   const scroller = useRef<HTMLDivElement>(null)
   const [view, setView] = useState({ top: 0, height: 600 })
-  const pages = useRef(new Map<number, readonly Row[]>())
-  const pending = useRef(new Set<string>())
-  const [, redraw] = useState(0)
+  /** Where it is scrolled to; the element itself would lay everything out before it answers. */
+  const scrolled = useRef(0)
   /** The cursor went along with its row; the view stays. */
   const isMoved = useRef(false)
   const columns = COLUMNS.filter(({ name }) => props.columns.includes(name))
@@ -47,7 +49,9 @@ export function EventTable(props: TableProps): JSX.Element {
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null) return
-    const observer = new ResizeObserver(() => setView({ top: element.scrollTop, height: element.clientHeight }))
+    const observer = new ResizeObserver(([{ contentRect }]) =>
+      setView(({ top }) => ({ top, height: contentRect.height })),
+    )
     observer.observe(element)
     return () => observer.disconnect()
   }, [])
@@ -55,33 +59,7 @@ export function EventTable(props: TableProps): JSX.Element {
   const first = Math.max(0, Math.floor(view.top / ROW_PX) - SPARE_ROWS)
   const shownPx = view.height - HEADER_PX
   const last = Math.min(count, Math.ceil((view.top + shownPx) / ROW_PX) + SPARE_ROWS)
-  const versionShown = useRef(version)
-  const stale = useRef(new Set<number>())
-  useEffect(() => {
-    const load = async (page: number): Promise<void> => {
-      const key = `${version}/${page}`
-      if (pending.current.has(key)) return
-      pending.current.add(key)
-      const rows = await client.call('rows', { start: page * PAGE_ROWS, count: PAGE_ROWS })
-      pending.current.delete(key)
-      if (version < versionShown.current) return
-      if (version > versionShown.current) {
-        // What was there stays on the screen until it is replaced.
-        versionShown.current = version
-        for (const other of pages.current.keys()) if (other !== page) stale.current.add(other)
-      }
-      stale.current.delete(page)
-      pages.current.set(page, rows)
-      for (const other of pages.current.keys()) {
-        if (pages.current.size <= MAX_PAGES) break
-        pages.current.delete(other)
-      }
-      redraw((value) => value + 1)
-    }
-    for (let page = Math.floor(first / PAGE_ROWS); page * PAGE_ROWS < last; page++) {
-      if (!pages.current.has(page) || stale.current.has(page) || versionShown.current !== version) void load(page)
-    }
-  })
+  const { rowAt, isBusy } = usePages(client, version, props.firstRows, first, last)
 
   useLayoutEffect(() => {
     const element = scroller.current
@@ -90,24 +68,24 @@ export function EventTable(props: TableProps): JSX.Element {
       return
     }
     const top = cursor * ROW_PX
-    const height = element.clientHeight - HEADER_PX
-    if (top < element.scrollTop) element.scrollTop = top
-    else if (top + ROW_PX > element.scrollTop + height) element.scrollTop = top + ROW_PX - height
+    if (top < scrolled.current) element.scrollTop = top
+    else if (top + ROW_PX > scrolled.current + shownPx) element.scrollTop = top + ROW_PX - shownPx
   }, [cursor])
 
   // What somebody reads stays where it is while events come above it; at the top the newest are shown.
   useLayoutEffect(() => {
     const element = scroller.current
     if (element === null || above === 0) return
-    if (element.scrollTop > 0) element.scrollTop += above * ROW_PX
+    if (scrolled.current > 0) {
+      scrolled.current += above * ROW_PX
+      element.scrollTop = scrolled.current
+    }
     if (cursor >= 0) {
       isMoved.current = true
       onCursor(cursor + above)
     }
   }, [version])
 
-  const rowAt = (index: number): Row | undefined =>
-    pages.current.get(Math.floor(index / PAGE_ROWS))?.[index % PAGE_ROWS]
   const open = (index: number): void => {
     const row = rowAt(index)
     if (row !== undefined) onSelect(row.event)
@@ -132,32 +110,30 @@ export function EventTable(props: TableProps): JSX.Element {
     event.preventDefault()
   }
 
+  // PERF: rows that leave the screen become those that come, in their places in the document; what is as it was is not
+  // looked at again.
+  const pool = Math.ceil(shownPx / ROW_PX) + 2 * SPARE_ROWS + 2
+  const drawn = useRef(new Map<number, DrawnRow>())
   const rows: JSX.Element[] = []
-  for (let index = first; index < last; index++) {
+  for (let slot = 0; slot < pool; slot++) {
+    const around = first - (first % pool) + slot
+    const index = around >= first ? around : around + pool
+    if (index >= last) continue
     const row = rowAt(index)
-    rows.push(
-      <div
-        key={index}
-        id={`row-${index}`}
-        role="row"
-        aria-rowindex={index + 2}
-        aria-selected={row !== undefined && row.event === selected}
-        class={rowClass(row, index === cursor)}
-        style={{ gridTemplateColumns: template, transform: `translateY(${index * ROW_PX}px)` }}
-        onClick={() => {
-          onCursor(index)
-          open(index)
-        }}
-      >
-        {columns.map((column) => (
-          <Cell key={column.name} column={column} row={row} />
-        ))}
-      </div>,
-    )
+    const isSelected = row !== undefined && row.event === selected
+    const isCursor = index === cursor
+    const before = drawn.current.get(slot)
+    const isSame =
+      before !== undefined &&
+      before.index === index &&
+      before.row === row &&
+      before.isSelected === isSelected &&
+      before.isCursor === isCursor &&
+      before.template === template
+    const element = isSame ? before.element : drawRow({ slot, index, row, isSelected, isCursor, template, columns })
+    drawn.current.set(slot, { index, row, isSelected, isCursor, template, element })
+    rows.push(element)
   }
-  let isBusy = versionShown.current !== version
-  for (let page = Math.floor(first / PAGE_ROWS); page * PAGE_ROWS < last; page++)
-    isBusy ||= !pages.current.has(page) || stale.current.has(page)
   return (
     <div
       ref={scroller}
@@ -167,13 +143,34 @@ export function EventTable(props: TableProps): JSX.Element {
       aria-rowcount={count + 1}
       aria-busy={isBusy}
       aria-label="events: arrows or j and k move, Enter opens"
-      onScroll={(event) => setView({ top: event.currentTarget.scrollTop, height: event.currentTarget.clientHeight })}
+      onScroll={({ currentTarget }) => {
+        scrolled.current = currentTarget.scrollTop
+        // Spare rows are there for what is between two steps.
+        const top = scrolled.current - (scrolled.current % (STEP_ROWS * ROW_PX))
+        setView((before) => (before.top === top ? before : { ...before, top }))
+      }}
       onKeyDown={onKey}
     >
       <div role="rowgroup" class="head" style={{ minWidth }}>
         <HeaderRow columns={columns} template={template} sort={sort} onSort={onSort} />
       </div>
-      <div class="rows" role="rowgroup" style={{ height: `${count * ROW_PX}px`, minWidth }}>
+      <div
+        class="rows"
+        role="rowgroup"
+        style={{ height: `${count * ROW_PX}px`, minWidth }}
+        onClick={({ target }) => {
+          const index = indexOf(target)
+          if (index === undefined) return
+          onCursor(index)
+          open(index)
+        }}
+        onMouseOver={({ target }) => {
+          const cell =
+            target instanceof HTMLElement ? (target.closest<HTMLElement>('[role=gridcell]') ?? undefined) : undefined
+          if (cell !== undefined)
+            cell.title = cell.ariaLabel ?? (cell.scrollWidth > cell.clientWidth ? cell.textContent : '')
+        }}
+      >
         {rows}
       </div>
     </div>
@@ -208,6 +205,61 @@ function HeaderRow({
   )
 }
 
+interface Pages {
+  rowAt(this: void, index: number): Row | undefined
+  /** Whether rows that are to be shown are not there, or may be others by now. */
+  readonly isBusy: boolean
+}
+
+/** The rows from `first` to `last` of a list, and some around them, asked for page by page. */
+function usePages(
+  client: WorkerClient,
+  version: number,
+  firstRows: readonly Row[],
+  first: number,
+  last: number,
+): Pages {
+  const pages = useRef(new Map<number, readonly Row[]>())
+  const pending = useRef(new Set<string>())
+  const stale = useRef(new Set<number>())
+  const versionShown = useRef(-1)
+  const [, redraw] = useState(0)
+  if (version > versionShown.current) {
+    // What was there stays on the screen until it is replaced.
+    versionShown.current = version
+    for (const page of pages.current.keys()) stale.current.add(page)
+    pages.current.set(0, firstRows)
+    stale.current.delete(0)
+  }
+  useEffect(() => {
+    const load = async (page: number): Promise<void> => {
+      const key = `${version}/${page}`
+      if (pending.current.has(key)) return
+      pending.current.add(key)
+      const rows = await client.call('rows', { start: page * PAGE_ROWS, count: PAGE_ROWS })
+      pending.current.delete(key)
+      if (version < versionShown.current) return
+      stale.current.delete(page)
+      pages.current.set(page, rows)
+      for (const other of pages.current.keys()) {
+        if (pages.current.size <= MAX_PAGES) break
+        pages.current.delete(other)
+      }
+      redraw((value) => value + 1)
+    }
+    for (let page = Math.floor(first / PAGE_ROWS); page * PAGE_ROWS < last; page++) {
+      if (!pages.current.has(page) || stale.current.has(page)) void load(page)
+    }
+  })
+
+  let isBusy = false
+  for (let page = Math.floor(first / PAGE_ROWS); page * PAGE_ROWS < last; page++)
+    isBusy ||= !pages.current.has(page) || stale.current.has(page)
+  const rowAt = (index: number): Row | undefined =>
+    pages.current.get(Math.floor(index / PAGE_ROWS))?.[index % PAGE_ROWS]
+  return { rowAt, isBusy }
+}
+
 const STEPS: Readonly<Record<string, number | undefined>> = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1 }
 
 function rowClass(row: Row | undefined, isCursor: boolean): string {
@@ -218,53 +270,91 @@ function rowClass(row: Row | undefined, isCursor: boolean): string {
   return `row ${kind} ${isCursor ? 'cursor' : ''} ${row?.kind ?? ''}`
 }
 
-function Cell({ column, row }: { column: ListColumn; row: Row | undefined }): JSX.Element {
-  if (column.text === undefined) {
-    const drawn = row === undefined ? undefined : column.name === 'hit' ? <Found row={row} /> : <Waterfall row={row} />
-    return <div role="gridcell">{drawn}</div>
-  }
-  const text = row === undefined ? '' : (column.text(row) ?? '')
+interface DrawnRow {
+  readonly index: number
+  readonly row: Row | undefined
+  readonly isSelected: boolean
+  readonly isCursor: boolean
+  readonly template: string
+  readonly element: JSX.Element
+}
+
+function drawRow({
+  slot,
+  index,
+  row,
+  isSelected,
+  isCursor,
+  template,
+  columns,
+}: Omit<DrawnRow, 'element'> & { slot: number; columns: readonly ListColumn[] }): JSX.Element {
   return (
-    <div role="gridcell" class={`cell-${column.name} ${column.isNumber ? 'number' : ''}`} title={text}>
-      {text}
+    <div
+      key={slot}
+      id={`row-${index}`}
+      role="row"
+      aria-rowindex={index + 2}
+      aria-selected={isSelected}
+      class={rowClass(row, isCursor)}
+      style={{ gridTemplateColumns: template, top: `${index * ROW_PX}px` }}
+    >
+      {columns.map((column) => cell(column, row))}
     </div>
   )
 }
 
-function Found({ row: { found } }: { row: Row }): JSX.Element | undefined {
-  if (found === undefined) return undefined
-  const more = found.rules > 1 ? ` and ${found.rules - 1} more` : ''
+/** The row that the element is in. */
+function indexOf(target: EventTarget | null): number | undefined {
+  const id = target instanceof HTMLElement ? target.closest('[role=row]')?.id : undefined
+  return id === undefined ? undefined : Number(id.slice('row-'.length))
+}
+
+function cell(column: ListColumn, row: Row | undefined): JSX.Element {
+  const { name } = column
+  if (name === 'waterfall') return waterfallCell(row)
+  if (name === 'hit') {
+    return (
+      <div key={name} role="gridcell" class="cell-hit">
+        {foundText(row?.found)}
+      </div>
+    )
+  }
   return (
-    <span title={found.title + more}>
-      <LevelBadge level={found.level} /> {found.title}
-      {more}
-    </span>
+    <div key={name} role="gridcell" class={column.isNumber ? `cell-${name} number` : `cell-${name}`}>
+      {row === undefined ? '' : column.text?.(row)}
+    </div>
   )
 }
 
-/** On a logarithmic scale from 100 µs to 100 s: exchanges of all durations can be compared. */
-function Waterfall({ row }: { row: Row }): JSX.Element | undefined {
-  const { endUs, requestHeadUs = 0, upstreamConnectedUs, responseHeadUs } = row
-  if (endUs === undefined) return undefined
-  const x = (us: number): number => Math.max(0, Math.min(100, (100 * Math.log10(Math.max(1, us / 100))) / 6))
-  const parts: readonly (readonly [string, number, number])[] = [
-    ['request', 0, requestHeadUs],
-    ['connect', requestHeadUs, upstreamConnectedUs ?? requestHeadUs],
-    ['wait', upstreamConnectedUs ?? requestHeadUs, responseHeadUs ?? endUs],
-    ['receive', responseHeadUs ?? endUs, endUs],
+function foundText(found: Row['found']): ComponentChildren {
+  if (found === undefined) return undefined
+  return [
+    <LevelBadge key="level" level={found.level} />,
+    ` ${found.title}${found.rules > 1 ? ` and ${found.rules - 1} more` : ''}`,
   ]
-  const told = parts
-    .filter(([, from, to]) => to > from)
-    .map(([name, from, to]) => `${name} ${durationText(to - from)}`)
-    .join(', ')
+}
+
+/** On a logarithmic scale from 100 µs to 100 s: exchanges of all durations can be compared. */
+function waterfallCell(row: Row | undefined): JSX.Element {
+  const { endUs, requestHeadUs = 0, upstreamConnectedUs, responseHeadUs } = row ?? {}
+  if (endUs === undefined) return <div key="waterfall" role="gridcell" />
+  const x = (us: number): number => Math.max(0, Math.min(100, (100 * Math.log10(Math.max(1, us / 100))) / 6))
+  const parts: readonly (readonly [string, string, number, number])[] = [
+    ['request', '--faint', 0, requestHeadUs],
+    ['connect', '--warn', requestHeadUs, upstreamConnectedUs ?? requestHeadUs],
+    ['wait', '--accent', upstreamConnectedUs ?? requestHeadUs, responseHeadUs ?? endUs],
+    ['receive', '--good', responseHeadUs ?? endUs, endUs],
+  ]
+  const there = parts.filter(([, , from, to]) => to > from)
+  const stops = there.map(([, color, from, to]) => `var(${color}) ${x(from)}% ${Math.max(x(from) + 0.8, x(to))}%`)
+  const told = there.map(([name, , from, to]) => `${name} ${durationText(to - from)}`).join(', ')
+  // PERF: one element instead of a drawing of six.
   return (
-    <svg class="waterfall" viewBox="0 0 100 10" preserveAspectRatio="none" role="img" aria-label={told}>
-      <title>{told}</title>
-      {parts.map(([name, from, to]) =>
-        to > from ? (
-          <rect key={name} class={name} x={x(from)} y="1" width={Math.max(0.8, x(to) - x(from))} height="8" />
-        ) : undefined,
-      )}
-    </svg>
+    <div key="waterfall" role="gridcell" aria-label={told}>
+      <div
+        class="waterfall"
+        style={{ backgroundImage: `linear-gradient(to right, ${[...stops, 'transparent 0'].join(', ')})` }}
+      />
+    </div>
   )
 }

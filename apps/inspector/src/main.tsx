@@ -1,7 +1,7 @@
 /** The inspector: sign-in, then events as they happen or as they were recorded. */
 import { render } from 'preact'
 import type { JSX, RefObject } from 'preact'
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { stringify } from 'yaml'
 import {
   askRecordings,
@@ -29,8 +29,6 @@ import { DEFAULT_VIEW, type Panel, readView, type ViewState, writeView } from '.
 import { type BenchInput, FIRST_BENCH, Workbench } from './workbench.tsx'
 
 const REFRESH_MS = 250
-/** While one is typing; what was asked before is given up by the worker. */
-const TYPING_MS = 20
 const NARROW = matchMedia('(max-width: 760px)')
 const PANEL_KEYS: Readonly<Record<string, Panel | undefined>> = { 1: 'list', 2: 'totals', 3: 'hunt', 4: 'workbench' }
 
@@ -101,6 +99,33 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
   )
 
   const count = reply?.count ?? 0
+  // PERF: what a status changes is not these; while events come there are ten a second of it.
+  const histogram = useMemo(
+    () =>
+      reply !== undefined && (
+        <HistogramView histogram={reply.histogram} range={range} onRange={(chosen) => change({ range: chosen })} />
+      ),
+    [reply, range],
+  )
+  const table = useMemo(
+    () => (
+      <EventTable
+        client={client}
+        count={count}
+        version={reply?.version ?? 0}
+        above={reply?.above ?? 0}
+        firstRows={reply?.first ?? []}
+        columns={columns}
+        sort={sort}
+        selected={view.selected}
+        cursor={cursor}
+        onCursor={setCursor}
+        onSort={(chosen) => change({ sort: chosen })}
+        onSelect={(selected) => change({ selected })}
+      />
+    ),
+    [client, reply?.version, columns.join(), sort, view.selected, cursor],
+  )
   return (
     <div
       class="inspector"
@@ -154,13 +179,7 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
               field={filterField}
               onFilter={(text) => change({ filter: text })}
             />
-            {reply !== undefined && (
-              <HistogramView
-                histogram={reply.histogram}
-                range={range}
-                onRange={(chosen) => change({ range: chosen })}
-              />
-            )}
+            {histogram}
             {view.panel === 'totals' ? (
               <TotalsPanel
                 client={client}
@@ -175,19 +194,7 @@ function Inspector({ onSignedOut }: { onSignedOut: () => void }): JSX.Element {
                 onAll={() => change({ filter: '', range: undefined })}
               />
             ) : (
-              <EventTable
-                client={client}
-                count={count}
-                version={reply?.version ?? 0}
-                above={reply?.above ?? 0}
-                columns={columns}
-                sort={sort}
-                selected={view.selected}
-                cursor={cursor}
-                onCursor={setCursor}
-                onSort={(chosen) => change({ sort: chosen })}
-                onSelect={(selected) => change({ selected })}
-              />
+              table
             )}
           </div>
           {view.selected !== undefined && (
@@ -274,9 +281,9 @@ function useEvents(client: WorkerClient, view: ViewState, isPaused: boolean, onS
     } else if (answer.kind === 'problem') setProblem(answer.problem)
   }
   const { filter, range, sort } = view
-  useEffect(() => {
-    const timer = setTimeout(() => void client.call('query', { filter, range, sort }).then(take), TYPING_MS)
-    return () => clearTimeout(timer)
+  // At once, however fast somebody types: the worker gives up what was asked before.
+  useLayoutEffect(() => {
+    void client.call('query', { filter, range, sort }).then(take)
   }, [client, filter, range, sort, view.source])
   useRefresh(client, status, isPaused, take)
   return { status, reply, problem, note, routes, recordings, open }

@@ -10,6 +10,9 @@ export type Source =
   | { readonly kind: 'session'; readonly id: string }
   | { readonly kind: 'file'; readonly file: File }
 
+/** Rows that are asked for at a time. */
+export const PAGE_ROWS = 64
+
 export interface Query {
   readonly filter: string
   readonly range: Range | undefined
@@ -24,6 +27,8 @@ export type QueryReply =
       /** Rows that came before the first one that there was, since the answer before. */
       readonly above: number
       readonly histogram: Histogram
+      /** The first rows, as many as a page of them has. */
+      readonly first: readonly Row[]
     }
   | { readonly kind: 'problem'; readonly problem: FilterProblem }
   /** A later question came. */

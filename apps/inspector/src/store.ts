@@ -250,18 +250,35 @@ export function detailsOf(block: Block, to: number = block.rows): Block['details
   const rewritten = block.texts.treatment.values.indexOf('rewritten')
   const end = Math.min(block.rows, to)
   for (let row = details.rows; row < end; row++) {
-    details.types.codes[row] = 0
-    const isExchange = block.texts.method.codes[row] !== 0
-    const map = isExchange ? lazy.decodeLazy(eventOctets(block, row), 0) : undefined
-    if (!(map instanceof LazyValue)) {
-      details.hits.push(undefined)
-      continue
-    }
-    details.types.codes[row] = codeOf(details.types.values, details.typeIndex, mediaTypeOf(map.get('response')))
-    details.hits.push(block.texts.treatment.codes[row] === rewritten && rewritten > 0 ? hitsOf(map) : undefined)
+    const { type, hits } = readDetail(block, row, rewritten)
+    details.types.codes[row] = codeOf(details.types.values, details.typeIndex, type)
+    details.hits.push(hits)
   }
   details.rows = Math.max(details.rows, end)
   return details
+}
+
+interface Detail {
+  readonly type: string | undefined
+  readonly hits: readonly number[] | undefined
+}
+
+/** Of one row, without reading those before it. */
+export function detailOf(block: Block, row: number): Detail {
+  const { types, hits, rows } = block.details
+  if (row < rows) return { type: types.values[types.codes[row]], hits: hits[row] }
+  return readDetail(block, row, block.texts.treatment.values.indexOf('rewritten'))
+}
+
+const NO_DETAIL: Detail = { type: undefined, hits: undefined }
+
+/** `rewritten`: code of that treatment. */
+function readDetail(block: Block, row: number, rewritten: number): Detail {
+  if (block.texts.method.codes[row] === 0) return NO_DETAIL
+  const map = lazy.decodeLazy(eventOctets(block, row), 0)
+  if (!(map instanceof LazyValue)) return NO_DETAIL
+  const isRewritten = rewritten > 0 && block.texts.treatment.codes[row] === rewritten
+  return { type: mediaTypeOf(map.get('response')), hits: isRewritten ? hitsOf(map) : undefined }
 }
 
 function mediaTypeOf(response: unknown): string | undefined {

@@ -6,6 +6,7 @@ import { parseFilter, type Term } from './filter.ts'
 import { Hunt, levelRank } from './hunt.ts'
 import { NO_HUNT } from './hunt-protocol.ts'
 import { listenLive } from './live.ts'
+import { PAGE_ROWS } from './protocol.ts'
 import type {
   CallMessage,
   CallName,
@@ -20,10 +21,11 @@ import type {
 import { findEvents, histogramOf, sortEvents, sum, totalsOf, valuesOf } from './query.ts'
 import { attributeChanges, runBench } from './rule-bench.ts'
 import { type Progress, readEventStream, readSegment } from './sources.ts'
-import { type Block, detailsOf, EventStore, type TextColumnName, timingsOf } from './store.ts'
+import { type Block, detailOf, detailsOf, EventStore, type TextColumnName, timingsOf } from './store.ts'
 
 const STATUS_MS = 100
 const HISTOGRAM_BARS = 120
+const TURN_MS = 8
 const MAX_VALUES = 200
 /** Rows between two of which a question is answered. */
 const AHEAD_ROWS = 1_024
@@ -161,17 +163,25 @@ function nextTurn(): Promise<void> {
   })
 }
 
+/** Whether the question is still the last one: looked up so often that a later one does not wait for long. */
+function turnsWhile(mine: number): () => Promise<boolean> {
+  let last = performance.now()
+  return async () => {
+    if (performance.now() - last > TURN_MS) {
+      await nextTurn()
+      last = performance.now()
+    }
+    return mine === latest
+  }
+}
+
 async function query(asked: Query): Promise<QueryReply> {
   const parsed = parseFilter(asked.filter)
   if (parsed.kind === 'problem') return parsed
   const { terms } = parsed
   const mine = ++latest
   const seen = store.next
-  const isWanted = async (): Promise<boolean> => {
-    await nextTurn()
-    return mine === latest
-  }
-  const events = await findEvents(store, { terms, range: asked.range }, { from: 0, to: seen }, isWanted)
+  const events = await findEvents(store, { terms, range: asked.range }, { from: 0, to: seen }, turnsWhile(mine))
   if (events === undefined || mine !== latest) return { kind: 'stopped' }
   if (asked.sort.column !== 'sequence') sortEvents(store, events, asked.sort)
   const { version: hunted } = hunt
@@ -181,7 +191,7 @@ async function query(asked: Query): Promise<QueryReply> {
 
 function answer(above: number): QueryReply {
   const histogram = histogramOf(store, found.events.subarray(0, found.count), HISTOGRAM_BARS)
-  return { kind: 'found', count: found.count, version: found.version, above, histogram }
+  return { kind: 'found', count: found.count, version: found.version, above, histogram, first: rows(0, PAGE_ROWS) }
 }
 
 async function refresh(): Promise<QueryReply> {
@@ -191,10 +201,8 @@ async function refresh(): Promise<QueryReply> {
   const mine = latest
   const seen = store.next
   const { terms, query: asked } = found
-  const added = await findEvents(store, { terms, range: asked.range }, { from: found.seen, to: seen }, async () => {
-    await nextTurn()
-    return mine === latest
-  })
+  const part = { from: found.seen, to: seen }
+  const added = await findEvents(store, { terms, range: asked.range }, part, turnsWhile(mine))
   if (added === undefined || mine !== latest) return { kind: 'stopped' }
   // Numbers only rise, so what is gone stands at the begin.
   let gone = 0
@@ -234,7 +242,7 @@ function rowOf(event: number): Row | undefined {
   const { numbers } = block
   const text = (name: TextColumnName): string | undefined => cutText(textAt(block, name, row), MAX_CELL_UNITS)
   const number = (value: number): number | undefined => (Number.isNaN(value) ? undefined : value)
-  const details = detailsOf(block)
+  const { type, hits } = detailOf(block, row)
   const kind = text('kind') ?? 'unknown'
   return {
     event: `${text('run')}-${numbers.sequence[row]}`,
@@ -247,11 +255,11 @@ function rowOf(event: number): Row | undefined {
     upstream: text('upstream'),
     client: text('client'),
     status: number(numbers.status[row]),
-    type: cutText(details.types.values[details.types.codes[row]], MAX_CELL_UNITS),
+    type: cutText(type, MAX_CELL_UNITS),
     outcome: text('outcome'),
     treatment: text('treatment'),
     reason: text('reason'),
-    hits: sum(details.hits[row]),
+    hits: sum(hits),
     endUs: number(numbers.endUs[row]),
     ...timingsOf(block, row),
     outBytes: number(numbers.outBytes[row]),
