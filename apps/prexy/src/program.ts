@@ -153,8 +153,14 @@ function addServeCommand(program: Command, run: CommandRun): void {
       'SIGHUP, and prexy reload, make it read its configuration anew. docs/operating.md says more.',
   )
   command.action(async (file: string, flags: ServeFlags) => {
-    const { serveFile } = await import('./serve.ts')
-    run.code = await serveFile(file, flags)
+    const { dismissEarly, startEarly } = await import('./early-workers.ts')
+    startEarly(flags.workers, file)
+    try {
+      const { serveFile } = await import('./serve.ts')
+      run.code = await serveFile(file, flags)
+    } finally {
+      dismissEarly()
+    }
   })
 }
 

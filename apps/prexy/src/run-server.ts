@@ -11,6 +11,7 @@ import type { AdminDuties } from './admin-setup.ts'
 import type { ConfigBucket } from './config-bucket.ts'
 import { openSource } from './config-source.ts'
 import { watchConfiguration } from './config-watch.ts'
+import { dismissEarly } from './early-workers.ts'
 import { CommandError, EXIT_OK } from './exit-codes.ts'
 import { recordFiles } from './file-snapshot.ts'
 import { reloadReportPath, writePidFile } from './pid-file.ts'
@@ -71,6 +72,7 @@ async function serve(
   // Node would open its debugger.
   let onReopen = (): void => {}
   process.on('SIGUSR1', () => onReopen())
+  if (count === 1) dismissEarly()
   const service = count === 1 ? await serveHere(plan, source, say) : await serveWithWorkers(plan, count, signals, say)
   onReopen = () => service.reopenLogs()
   const announce = (before: readonly string[]): readonly string[] => {

@@ -6,10 +6,11 @@
  * do. That alone would let the one that is quicker by a little take every connection while all are idle; see
  * `handovers.ts` for what is done about it.
  */
-import cluster, { type Worker } from 'node:cluster'
+import type { Worker } from 'node:cluster'
 import { type AcceptedSocket, type BoundAddress, isAcceptedSocket, keepUnread } from '@prexy/net/intake'
 import type { LiveFeed } from '@prexy/record/live-feed'
 import type { ApplicationEvent } from '@prexy/record/recorder'
+import { dismissEarly, startWorker, takeEarly } from './early-workers.ts'
 import { CommandError } from './exit-codes.ts'
 import { Handovers, Holding } from './handovers.ts'
 import { copyLines } from './line-copy.ts'
@@ -50,8 +51,6 @@ export async function serveWithWorkers(
   stopped: Promise<unknown>,
   say: (line: string) => void,
 ): Promise<Service> {
-  cluster.schedulingPolicy = cluster.SCHED_NONE
-  cluster.setupPrimary({ silent: true })
   // The session is of this process; its workers write what belongs to it.
   const { record } = first.config
   let onWatched = (_isWatched: boolean): void => {}
@@ -121,6 +120,7 @@ class Workers implements Service {
       this.#sockets.remove()
     })
     for (let number = 0; number < count; number++) this.#start()
+    dismissEarly()
   }
 
   get feed(): LiveFeed | undefined {
@@ -205,8 +205,8 @@ class Workers implements Service {
   }
 
   #start(): void {
-    const isColoured = process.stderr.isTTY === true && process.env.NO_COLOR === undefined
-    const worker = cluster.fork(isColoured ? { FORCE_COLOR: '1' } : {})
+    const early = takeEarly()
+    const worker = early?.worker ?? startWorker()
     this.#members.set(worker.id, { worker, change: this.#lastChange })
     worker.on('message', (message: unknown, socket: unknown) => {
       if (isReport(message)) this.#take(worker.id, message, isAcceptedSocket(socket) ? socket : undefined)
@@ -216,6 +216,7 @@ class Workers implements Service {
       if (stream !== null) copyLines(stream, process.stderr)
     }
     worker.once('exit', (code: number | null, signal: string | null) => this.#onExit(worker.id, code, signal))
+    for (const message of early?.said ?? []) if (isReport(message)) this.#take(worker.id, message, undefined)
   }
 
   #onExit(id: number, code: number | null, signal: string | null): void {

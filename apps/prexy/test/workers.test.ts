@@ -209,3 +209,10 @@ test.each(['0', '257', 'many'])('--workers %s is refused', async (count) => {
     stderr: `prexy: --workers ${count} is no number from 1 to 256; auto takes one per core\n`,
   })
 })
+
+test('a faulty configuration ends workers that were started before it was read', { timeout: 60_000 }, async () => {
+  const path = join(folder, 'early.yaml')
+  writeFileSync(path, 'upstream: http://127.0.0.1:1\nworkers: 3\nrulez: []\n')
+  const { code, stderr } = await runPrexy(['serve', path])
+  expect([code, stderr]).toEqual([2, expect.stringContaining('rulez')])
+})
