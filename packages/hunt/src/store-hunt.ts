@@ -34,8 +34,8 @@ export interface EventStore {
  */
 export const QUERY_BYTES = 12_000
 /**
- * Longest condition of one rule; a longer one is run by our engine. A query has it twice and stays below what ClickHouse takes
- * by default (262,144). Unit: bytes.
+ * Longest condition of one rule; a longer one is run by our engine. Below what ClickHouse takes by default for a whole query
+ * (262,144). Unit: bytes.
  */
 export const MAX_CONDITION_BYTES = 100_000
 

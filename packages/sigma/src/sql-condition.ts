@@ -81,6 +81,8 @@ interface TextTests {
  * of its parts, and what RE2 takes for its states with the alternatives.
  */
 const MAX_ALTERNATIVES = 64
+/** All of them together; written as a pattern a character takes four at most. */
+const MAX_ALTERNATIVE_CHARACTERS = 4_000
 
 class ConditionCompiler {
   readonly used: Set<string>
@@ -142,16 +144,22 @@ class ConditionCompiler {
 
   /** Tests of a text of which one has to be true. */
   #anyOf(patterns: readonly Pattern[], text: string): readonly string[] {
-    const tests: string[] = []
-    for (let at = 0; at < patterns.length; at += MAX_ALTERNATIVES) {
-      const some = patterns.slice(at, at + MAX_ALTERNATIVES)
-      if (some.length === 1) tests.push(this.#textTest(some[0], text))
-      else {
-        for (const pattern of some) for (const part of pattern) if (typeof part === 'string') wellFormed(part)
-        tests.push(this.#dialect.matches(text, re2OfWildcards(some)))
+    const groups: Pattern[][] = []
+    let size = Infinity
+    for (const pattern of patterns) {
+      const own = pattern.reduce<number>((sum, part) => sum + (typeof part === 'string' ? part.length : 1), 0)
+      size += own
+      if (size > MAX_ALTERNATIVE_CHARACTERS || groups[groups.length - 1].length >= MAX_ALTERNATIVES) {
+        groups.push([])
+        size = own
       }
+      groups[groups.length - 1].push(pattern)
     }
-    return tests
+    return groups.map((group) => {
+      if (group.length === 1) return this.#textTest(group[0], text)
+      for (const pattern of group) for (const part of pattern) if (typeof part === 'string') wellFormed(part)
+      return this.#dialect.matches(text, re2OfWildcards(group))
+    })
   }
 
   #textTest(pattern: Pattern, text: string): string {
