@@ -13,7 +13,7 @@ import { applicationOf, exchangeOf, segmentOf } from './segment-file.ts'
 
 const CHROMIUM = findChromium()
 const MISSING = 'chromium is not found through PATH; Debian has it as "chromium"'
-const TIMEOUT_MS = 60_000
+const TIMEOUT_MS = 120_000
 const PICTURES = fileURLToPath(new URL('../../../.build/inspector-pictures/', import.meta.url))
 
 const RULES = `  - {text: Acme, with: Zenith}
@@ -54,6 +54,7 @@ beforeEach(async (task) => {
   context = await browser.newContext({ viewport: { width: 1_280, height: 800 } })
   await context.grantPermissions(['clipboard-read', 'clipboard-write'], { origin: proxy.admin.slice(0, -1) })
   page = await context.newPage()
+  page.setDefaultTimeout(TIMEOUT_MS)
   page.on('pageerror', (error) => faults.push(`error: ${error.message}`))
   page.on('console', (message) => {
     if (message.type() === 'error') faults.push(message.text())
@@ -66,7 +67,7 @@ beforeEach(async (task) => {
     await context.close()
     expect(faults).toEqual([])
   }
-})
+}, TIMEOUT_MS)
 
 async function signInByAddress(fragment = ''): Promise<void> {
   await page.goto(`${proxy.admin}#token=${TOKEN}${fragment}`)
@@ -246,10 +247,10 @@ test('a range of time is selected, and totals lead back to the list', { timeout:
   const bars = page.locator('.histogram svg')
   await bars.focus()
   await page.keyboard.press('Enter')
-  await expect.poll(() => page.url()).toMatch(/range=\d+-\d+/)
+  await expect.poll(() => page.url(), { timeout: TIMEOUT_MS }).toMatch(/range=\d+-\d+/)
   await bars.focus()
   await page.keyboard.press('Escape')
-  await expect.poll(() => page.url()).not.toMatch(/range=/)
+  await expect.poll(() => page.url(), { timeout: TIMEOUT_MS }).not.toMatch(/range=/)
 })
 
 /** Two attacks among twelve requests. */
