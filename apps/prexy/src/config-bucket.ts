@@ -57,6 +57,7 @@ class FollowedBucket implements ConfigBucket {
   #entry: Entry | undefined = undefined
   #kept = -1
   #onChange: ((reason: string) => void) | undefined = undefined
+  #endWatch: () => void = () => {}
   #timer: NodeJS.Timeout | undefined = undefined
   #isLooking = false
   #isClosed = false
@@ -101,6 +102,7 @@ class FollowedBucket implements ConfigBucket {
 
   follow(onChange: (reason: string) => void): void {
     this.#onChange = onChange
+    if (this.#connection !== undefined && this.#store !== undefined) void this.#watch(this.#connection, this.#store)
     this.#next(0)
   }
 
@@ -118,7 +120,8 @@ class FollowedBucket implements ConfigBucket {
   async close(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
-    await this.#connection?.close().catch(() => {})
+    this.#endWatch()
+    await closeConnection(this.#connection)
   }
 
   /** Asks the cluster; undefined if it has no such key. */
@@ -138,14 +141,17 @@ class FollowedBucket implements ConfigBucket {
       this.#store = undefined
     })
     const store = await new Kvm(connection).open(this.#settings.bucket, { timeout: BUCKET_TIMEOUT_MS })
-    void this.#watch(connection, store)
+    if (this.#onChange !== undefined) void this.#watch(connection, store)
     return store
   }
 
   /** A change is seen at once; where the watch ends, the next look begins another connection or finds it in time. */
   async #watch(connection: NatsConnection, store: KV): Promise<void> {
     try {
-      for await (const _change of await store.watch({ key: this.#settings.key })) {
+      const changes = await store.watch({ key: this.#settings.key })
+      this.#endWatch = () => changes.stop()
+      if (this.#isClosed) changes.stop()
+      for await (const _change of changes) {
         if (this.#connection !== connection) return
         this.#next(0)
       }
@@ -219,6 +225,19 @@ export async function connectTo({
     ...(tls === undefined && !servers.some((one) => one.startsWith('tls://')) ? {} : { tls: { ...tls } }),
   }
   return await connect(options)
+}
+
+/** How long a connection may take to be closed in order; then it is left to the end of the process. Unit: ms. */
+const CLOSE_MS = 1_000
+
+export async function closeConnection(connection: NatsConnection | undefined): Promise<void> {
+  if (connection === undefined) return
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, CLOSE_MS)
+  })
+  await Promise.race([connection.close().catch(() => {}), late])
+  clearTimeout(timer)
 }
 
 function readCredentials(file: string): Uint8Array {

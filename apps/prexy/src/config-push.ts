@@ -4,7 +4,7 @@ import { textAsFile } from '@prexy/config/load'
 import { formatProblem } from '@prexy/config/problem'
 import { type SourceSettings, sourceFromUrl } from '@prexy/config/source-schema'
 import { type KV, type KvEntry, Kvm } from '@nats-io/kv'
-import { BUCKET_TIMEOUT_MS, connectTo, reasonOf } from './config-bucket.ts'
+import { BUCKET_TIMEOUT_MS, closeConnection, connectTo, reasonOf } from './config-bucket.ts'
 import { FILE_SYSTEM } from './config-files.ts'
 import { loadConfiguration } from './config-load.ts'
 import { sourceOf } from './config-source.ts'
@@ -125,7 +125,7 @@ async function withConnection<T>(
     if (error instanceof CommandError) throw error
     throw new CommandError(`${settings.name}: ${reasonOf(error)}`)
   } finally {
-    await connection.close()
+    await closeConnection(connection)
   }
 }
 
