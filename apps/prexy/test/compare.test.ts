@@ -56,7 +56,7 @@ function describeComparing(): void {
   test.each([
     ['one process', ''],
     ['two workers', 'workers: 2'],
-  ])('in %s: the client gets the old page, the operator the differences', { timeout: 60_000 }, async (_name, more) => {
+  ])('in %s: the client gets the old page, the operator the differences', { timeout: 120_000 }, async (_name, more) => {
     writeFileSync(
       file,
       `listen: 127.0.0.1:0

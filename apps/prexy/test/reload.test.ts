@@ -107,7 +107,7 @@ test('prexy reload finds the server, and sends it no faulty configuration', asyn
 
 test.each(['1', '2'])(
   'prexy reload ends when the new configuration serves, with workers: %s',
-  { timeout: 60_000 },
+  { timeout: 120_000 },
   async (workers) => {
     const path = join(folder, 'prexy.yaml')
     writeFileSync(path, configOf('Start'))

@@ -76,7 +76,7 @@ describe.each([
   ['two workers', ['--workers', '2']],
 ] as const)('a socket of %s', (_name, flags) => {
   test('is there with its mode, serves, tells of clients without an address, and goes', {
-    timeout: 60_000,
+    timeout: 120_000,
   }, async () => {
     configure(`{ address: 'unix:${path}', mode: "0666" }`)
     const { child, log } = await serve(...flags)
@@ -89,7 +89,7 @@ describe.each([
     expect(log()).toContain('"status":200')
   })
 
-  test('takes the place of one that a killed process left', { timeout: 60_000 }, async () => {
+  test('takes the place of one that a killed process left', { timeout: 120_000 }, async () => {
     configure(`unix:${path}`)
     const killed = await serve(...flags)
     await end(killed.child, 'SIGKILL')
@@ -102,7 +102,7 @@ describe.each([
     await end(child, 'SIGTERM')
   })
 
-  test('comes and goes with a reload, while one that stays is never gone', { timeout: 60_000 }, async () => {
+  test('comes and goes with a reload, while one that stays is never gone', { timeout: 120_000 }, async () => {
     configure(`unix:${path}`)
     const { child } = await serve(...flags)
     const served = waitFor(child.stderr, /the new configuration is served/)
@@ -120,7 +120,7 @@ describe.each([
   })
 })
 
-test('a socket that another process listens on is left alone', { timeout: 60_000 }, async () => {
+test('a socket that another process listens on is left alone', { timeout: 120_000 }, async () => {
   configure(`unix:${path}`)
   const { child } = await serve()
   const second = startPrexy(['serve', file])
@@ -132,7 +132,7 @@ test('a socket that another process listens on is left alone', { timeout: 60_000
   await end(child, 'SIGTERM')
 })
 
-test('a worker that dies takes no socket along', { timeout: 60_000 }, async () => {
+test('a worker that dies takes no socket along', { timeout: 120_000 }, async () => {
   configure(`unix:${path}`)
   const { child, log } = await serve('--workers', '2')
   await get(path)
@@ -145,7 +145,7 @@ test('a worker that dies takes no socket along', { timeout: 60_000 }, async () =
   expect(existsSync(path)).toBe(false)
 })
 
-test('a proxy in front, trusted as unix:, says who its clients are', { timeout: 60_000 }, async () => {
+test('a proxy in front, trusted as unix:, says who its clients are', { timeout: 120_000 }, async () => {
   configure(`unix:${path}`, "trustedProxies: ['unix:']\naccessLog: { format: '$remote_addr $realip_remote_addr|' }")
   const { child, log } = await serve()
   await get(path, { 'x-forwarded-for': '192.0.2.7' })
@@ -155,7 +155,7 @@ test('a proxy in front, trusted as unix:, says who its clients are', { timeout: 
   expect(log()).toContain('192.0.2.7 unix:|')
 })
 
-test('what is no socket is left alone', { timeout: 60_000 }, async () => {
+test('what is no socket is left alone', { timeout: 120_000 }, async () => {
   const taken = join(folder, 'file')
   writeFileSync(taken, 'mine')
   configure(`unix:${taken}`)
@@ -163,19 +163,7 @@ test('what is no socket is left alone', { timeout: 60_000 }, async () => {
   expect([code, stderr]).toEqual([2, expect.stringContaining('is there and is no socket')])
 })
 
-test.each([
-  ['unix:run/a.sock', 'is no socket; write its whole path'],
-  [`unix:/${'a'.repeat(120)}`, 'the path of a socket has at most 103 bytes'],
-  ['{ address: 8080, mode: "0660" }', 'listen.mode: is for sockets only'],
-  [`{ address: 'unix:/a', mode: 660 }`, 'listen.mode'],
-  [`[unix:/a, unix:/a]`, 'stands twice'],
-])('%s is refused', async (listen, message) => {
-  configure(listen)
-  const { code, stdout } = await runPrexy(['check', file])
-  expect([code, stdout]).toEqual([2, expect.stringContaining(message)])
-})
-
-test('an owner that the machine does not know is refused', { timeout: 60_000 }, async () => {
+test('an owner that the machine does not know is refused', { timeout: 120_000 }, async () => {
   configure(`{ address: 'unix:${path}', owner: nobody-of-that-name }`)
   const { code, stderr } = await runPrexy(['serve', file])
   expect([code, stderr]).toEqual([2, expect.stringContaining('there is no user nobody-of-that-name')])

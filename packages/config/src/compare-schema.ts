@@ -55,4 +55,8 @@ const compareMapping: z.ZodType<RawCompareWith> = z
   })
   .describe('Another proxy to compare responses with.')
 
-export const compareWithSchema: z.ZodType<string | RawCompareWith> = z.union([upstreamText, compareMapping])
+export const compareWithSchema: z.ZodType<string | RawCompareWith> = z.union([
+  upstreamText,
+  compareMapping,
+  z.literal('off'),
+])

@@ -263,8 +263,7 @@ const servingFields = {
       'For which requests the rules are: `on` for all; `off` for none; `shadow` for none, while they are tried on a copy ' +
         'of which the log and metrics tell; or a mapping with `percent`. Without it: `on`. See docs/operating.md.',
     ),
-  compareWith: z
-    .union([z.literal('off'), compareWithSchema])
+  compareWith: compareWithSchema
     .exactOptional()
     .describe(
       'Another proxy that is asked what clients ask, to count where its responses differ from ours: `http://10.0.0.7:8080`, ' +
