@@ -12,7 +12,7 @@ const ROW_PX = 24
 /** Of the header, which stands above the rows while they are scrolled. */
 const HEADER_PX = 28
 /** Rows that are drawn above and below; more than a step, behind which others are drawn. */
-const SPARE_ROWS = 10
+const SPARE_ROWS = 6
 const STEP_ROWS = 4
 /** Pages that are kept while the list is the same. */
 const MAX_PAGES = 64
@@ -21,7 +21,7 @@ interface TableProps {
   readonly client: WorkerClient
   readonly count: number
   readonly version: number
-  /** Rows that came above the first one with this version. */
+  /** Rows that came above the first ones since the list was asked for. */
   readonly above: number
   /** The first page of this version. */
   readonly firstRows: readonly Row[]
@@ -40,6 +40,7 @@ export function EventTable(props: TableProps): JSX.Element {
   const [view, setView] = useState({ top: 0, height: 600 })
   /** Where it is scrolled to; the element itself would lay everything out before it answers. */
   const scrolled = useRef(0)
+  const aboveShown = useRef(above)
   /** The cursor went along with its row; the view stays. */
   const isMoved = useRef(false)
   const columns = COLUMNS.filter(({ name }) => props.columns.includes(name))
@@ -74,17 +75,19 @@ export function EventTable(props: TableProps): JSX.Element {
 
   // What somebody reads stays where it is while events come above it; at the top the newest are shown.
   useLayoutEffect(() => {
+    const added = above - aboveShown.current
+    aboveShown.current = above
     const element = scroller.current
-    if (element === null || above === 0) return
+    if (element === null || added <= 0) return
     if (scrolled.current > 0) {
-      scrolled.current += above * ROW_PX
+      scrolled.current += added * ROW_PX
       element.scrollTop = scrolled.current
     }
     if (cursor >= 0) {
       isMoved.current = true
-      onCursor(cursor + above)
+      onCursor(cursor + added)
     }
-  }, [version])
+  }, [above])
 
   const open = (index: number): void => {
     const row = rowAt(index)
@@ -142,6 +145,7 @@ export function EventTable(props: TableProps): JSX.Element {
       tabIndex={0}
       aria-rowcount={count + 1}
       aria-busy={isBusy}
+      {...(cursor >= first && cursor < last ? { 'aria-activedescendant': `row-${cursor}` } : {})}
       aria-label="events: arrows or j and k move, Enter opens"
       onScroll={({ currentTarget }) => {
         scrolled.current = currentTarget.scrollTop

@@ -24,7 +24,7 @@ export type QueryReply =
       readonly kind: 'found'
       readonly count: number
       readonly version: number
-      /** Rows that came before the first one that there was, since the answer before. */
+      /** Rows that came before the first ones since the question was asked. */
       readonly above: number
       readonly histogram: Histogram
       /** The first rows, as many as a page of them has. */

@@ -138,6 +138,8 @@ interface Found {
   readonly version: number
   /** Version of the hunt whose hits it knows. */
   readonly hunted: number
+  /** Rows that came above those that were found at first. */
+  readonly above: number
 }
 
 let found: Found = {
@@ -148,6 +150,7 @@ let found: Found = {
   seen: 0,
   version: 0,
   hunted: 0,
+  above: 0,
 }
 let latest = 0
 
@@ -185,13 +188,20 @@ async function query(asked: Query): Promise<QueryReply> {
   if (events === undefined || mine !== latest) return { kind: 'stopped' }
   if (asked.sort.column !== 'sequence') sortEvents(store, events, asked.sort)
   const { version: hunted } = hunt
-  found = { query: asked, terms, events, count: events.length, seen, version: found.version + 1, hunted }
-  return answer(0)
+  found = { query: asked, terms, events, count: events.length, seen, version: found.version + 1, hunted, above: 0 }
+  return answer()
 }
 
-function answer(above: number): QueryReply {
+function answer(): QueryReply {
   const histogram = histogramOf(store, found.events.subarray(0, found.count), HISTOGRAM_BARS)
-  return { kind: 'found', count: found.count, version: found.version, above, histogram, first: rows(0, PAGE_ROWS) }
+  return {
+    kind: 'found',
+    count: found.count,
+    version: found.version,
+    above: found.above,
+    histogram,
+    first: rows(0, PAGE_ROWS),
+  }
 }
 
 async function refresh(): Promise<QueryReply> {
@@ -217,8 +227,9 @@ async function refresh(): Promise<QueryReply> {
   events.set(added, found.count - gone)
   const { version: hunted } = hunt
   const changed = gone > 0 || added.length > 0 || hunted !== found.hunted
-  found = { ...found, events, count, seen, version: found.version + (changed ? 1 : 0), hunted }
-  return answer(asked.sort.descending ? added.length : 0)
+  const above = found.above + (asked.sort.descending ? added.length : 0)
+  found = { ...found, events, count, seen, version: found.version + (changed ? 1 : 0), hunted, above }
+  return answer()
 }
 
 function eventAt(index: number): number {
