@@ -182,8 +182,8 @@ export interface WorkersDefinition extends BaseDefinition {
   readonly trials: number
   /** Connections that one of two workers may have. */
   readonly most: number
-  /** Header fields of the answer, which prexy makes itself: so many that it takes 100 us and more. */
-  readonly answerFields: number
+  /** Routes that are looked at before the one that answers, which prexy does itself: so many that it takes 100 us and more. */
+  readonly answerRoutes: number
   /** Times as many requests per second. */
   readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
 }
@@ -397,7 +397,7 @@ const MODEL_FIELDS = {
   sites: ['sites', 'rulesPerSite', 'asked', 'goals'],
   beside: ['page', 'rules', 'small', 'large', 'pullers', 'connections', 'requestsPerSecond', 'goals'],
   hunt: ['subjects', 'goals'],
-  workers: ['connections', 'trials', 'most', 'answerFields', 'goals'],
+  workers: ['connections', 'trials', 'most', 'answerRoutes', 'goals'],
   libc: ['tasks', 'threads'],
   start: ['goals'],
   fleet: ['runtime', 'utilization', 'machine', 'scenarios'],

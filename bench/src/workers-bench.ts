@@ -7,11 +7,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { WorkersDefinition } from './definition.ts'
 import { findProgram, type Runtime, stop } from './programs.ts'
+import { cpuSeconds } from './proxy-setup.ts'
 import { currentLoad, type Result } from './record.ts'
 
 /** Workers tell how many connections they have at most every few milliseconds. */
 const REST_MS = 60
 const WARM_UP_SECONDS = 2
+/** So many segments that patterns have something to do. */
+const ASKED_PATH = `/${Array.from({ length: 8 }, (_, n) => `some-folder-${n}`).join('/')}`
 
 export async function runWorkersBench(
   root: string,
@@ -24,13 +27,16 @@ export async function runWorkersBench(
   }
   const folder = mkdtempSync(join(tmpdir(), 'prexy-workers-bench-'))
   const config = join(folder, 'prexy.yaml')
-  const fields = Array.from({ length: definition.answerFields }, (_, n) => `X-Field-${n}: ${'v'.repeat(60)}`)
+  // Work for prexy and none for its client: a long answer would cost the client as much again.
+  const others = Array.from(
+    { length: definition.answerRoutes },
+    (_, n) => `  - {path: '/**/part-${n}/*.html', respond: {body: other}}\n`,
+  )
   writeFileSync(
     config,
     `listen: 127.0.0.1:0
 routes:
-  - path: /**
-    respond: {body: hello, headers: {${fields.join(', ')}}}
+${others.join('')}  - {path: '/**', respond: {body: hello}}
 `,
   )
   const results: Result[] = []
@@ -53,11 +59,19 @@ async function sample(
 ): Promise<Result[]> {
   const base = { runtime: `${runtime.name} ${runtime.version}`, load: currentLoad() }
   const rates: number[] = []
+  let ceiling = 0
   for (const workers of [1, 2]) {
     const server = await start(root, config, runtime, workers, 'off')
     try {
-      requestsPerSecond(server.port, definition.connections, WARM_UP_SECONDS)
-      rates.push(requestsPerSecond(server.port, definition.connections, definition.secondsPerSample))
+      loadFor(server.port, definition.connections, WARM_UP_SECONDS)
+      const before = serverSeconds(server.child)
+      const { perSecond, requests, loadSeconds } = loadFor(
+        server.port,
+        definition.connections,
+        definition.secondsPerSample,
+      )
+      rates.push(perSecond)
+      if (workers === 1) ceiling = ceilingOf((serverSeconds(server.child) - before) / requests, loadSeconds / requests)
     } finally {
       await stop(server.child)
     }
@@ -67,6 +81,7 @@ async function sample(
   return [
     { ...base, subject: 'one worker, a request', value: 1e6 / one, unit: 'us/request' },
     { ...base, subject: 'two workers against one', value: two / one, unit: 'x' },
+    { ...base, subject: 'the most that two cores allow beside the load', value: ceiling, unit: 'x' },
     {
       ...base,
       subject: `trials with more than ${definition.most}`,
@@ -109,13 +124,39 @@ async function start(
   })
 }
 
-function requestsPerSecond(port: number, connections: number, seconds: number): number {
-  const { stdout } = spawnSync('wrk', ['-t1', `-c${connections}`, `-d${seconds}`, `http://127.0.0.1:${port}/`], {
-    encoding: 'utf8',
-  })
+/**
+ * One worker has a core to itself, and the load the other; two workers share both with it. More than this no server
+ * could gain, however good it was.
+ */
+function ceilingOf(server: number, load: number): number {
+  return (2 * server) / (server + load)
+}
+
+function serverSeconds({ pid }: ChildProcess): number {
+  return pid === undefined ? 0 : cpuSeconds(pid)
+}
+
+interface Load {
+  readonly perSecond: number
+  readonly requests: number
+  /** Of the load itself. */
+  readonly loadSeconds: number
+}
+
+function loadFor(port: number, connections: number, seconds: number): Load {
+  const wrk = `TIMEFORMAT='cpu %U %S'; time wrk -t1 -c${connections} -d${seconds} http://127.0.0.1:${port}${ASKED_PATH}`
+  const { stdout, stderr } = spawnSync('bash', ['-c', wrk], { encoding: 'utf8' })
   const rate = /Requests\/sec:\s+([\d.]+)/.exec(stdout)
-  if (rate === null || /Non-2xx|Socket errors/.test(stdout)) throw new Error(`wrk failed:\n${stdout}`)
-  return Number(rate[1])
+  const requests = /(\d+) requests in/.exec(stdout)
+  const cpu = /cpu ([\d.]+) ([\d.]+)/.exec(stderr)
+  if (rate === null || requests === null || cpu === null || /Non-2xx|Socket errors/.test(stdout)) {
+    throw new Error(`wrk failed:\n${stdout}${stderr}`)
+  }
+  return {
+    perSecond: Number(rate[1]),
+    requests: Number(requests[1]),
+    loadSeconds: Number(cpu[1]) + Number(cpu[2]),
+  }
 }
 
 /** How often one of two workers had more connections than it may. */
