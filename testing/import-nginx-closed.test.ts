@@ -129,7 +129,7 @@ function isRefused({ status }: WorldAnswer): boolean {
 const missing = missingPrograms('nginx')
 if (missing !== undefined) it('what nginx refuses', (context) => context.skip(missing))
 else {
-  describe('what nginx refuses', () => {
+  describe('what nginx refuses', { timeout: 240_000 }, () => {
     const rows = Object.entries(ROWS)
     const folder = mkdtempSync(join(tmpdir(), 'prexy-closed-'))
     let running: Worlds | undefined
@@ -139,7 +139,7 @@ else {
         rows.map(([, { world }]) => world),
       )
       // Three starts of a program, on a machine that does other things, too.
-    }, 60_000)
+    }, 240_000)
     afterAll(async () => {
       await running?.stop()
       rmSync(folder, { recursive: true })

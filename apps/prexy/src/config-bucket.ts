@@ -12,7 +12,7 @@ import { CommandError } from './exit-codes.ts'
 import { fileErrorReason } from './file-error.ts'
 
 /** How long a connection to the cluster, and each answer of it, may take. Unit: milliseconds. */
-export const BUCKET_TIMEOUT_MS = 5_000
+export const BUCKET_TIMEOUT_MS = 10_000
 
 /** How often the bucket is looked at, besides when it tells of a change, and how soon it is tried again. Unit: ms. */
 export const BUCKET_POLL_MS = 2_000
