@@ -12,6 +12,7 @@
 import { byteKind, KIND_NEWLINE, KIND_NONE, KIND_WORD, NEWLINE } from '@prexy/regex/context'
 import type { ParsedPattern } from '@prexy/regex/ast'
 import { compileProgram, type Program, type ProgramAssertion } from '@prexy/regex/program'
+import { leastLength } from './least-length.ts'
 
 /** States kept by one recognizer. */
 export const MAX_RECOGNIZER_STATES = 1_000
@@ -36,6 +37,8 @@ interface State {
 /** A compiled pattern and its cached states; used by one thread at a time, like everything in JavaScript. */
 export class Recognizer {
   readonly #program: Program
+  /** Characters that a text needs for a match. */
+  readonly #least: number
   readonly #classOf: Uint8Array
   readonly #classCount: number
   #states: State[]
@@ -44,6 +47,7 @@ export class Recognizer {
   /** Throws a `PatternError` when the pattern expands too far. */
   constructor(pattern: ParsedPattern) {
     this.#program = compileProgram([{ root: pattern.root, mode: pattern.mode, hostEnd: false }], { saves: false })
+    this.#least = leastLength(pattern.root)
     const { classOf, count } = classifyBytes(this.#program)
     this.#classOf = classOf
     this.#classCount = count
@@ -54,6 +58,8 @@ export class Recognizer {
 
   /** Whether the pattern matches in `text`. A lone surrogate is read as U+FFFD. */
   test(text: string): boolean {
+    // Patterns that count (`.{1000,}`) have a state for each number: most texts are too short to need any.
+    if (text.length < this.#least) return false
     const classOf = this.#classOf
     let state = 0
     for (let at = 0; at < text.length; at++) {

@@ -6,6 +6,7 @@
  * ClickHouse 18 looks for before it runs a pattern is wrong for `é?` and for `\x41` outside of a class.
  */
 import type { CodePointRanges, Node, ParsedPattern } from '@prexy/regex/ast'
+import { leastLength } from './least-length.ts'
 import { ANY_TEXT, type Pattern } from './pattern.ts'
 import { SqlRefusal } from './sql-refusal.ts'
 
@@ -109,24 +110,6 @@ function printAssertion({ assertion }: Extract<Node, { kind: 'assert' }>, isLast
       return '\\b'
     case 'notWordBoundary':
       return '\\B'
-  }
-}
-
-/** Characters that a match of the node has at least. */
-function leastLength(node: Node): number {
-  switch (node.kind) {
-    case 'class':
-      return 1
-    case 'concat':
-      return node.nodes.reduce((sum, one) => sum + leastLength(one), 0)
-    case 'alternate':
-      return Math.min(...node.nodes.map(leastLength))
-    case 'repeat':
-      return node.min * leastLength(node.node)
-    case 'capture':
-      return leastLength(node.node)
-    default:
-      return 0
   }
 }
 
