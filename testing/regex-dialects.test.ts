@@ -4,11 +4,11 @@
  */
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { compileRuleSet } from '@prexy/rewrite/rule-set'
 import { RuleSetError } from '@prexy/rewrite/rules'
+import { RE2 } from 're2-wasm'
 import { describe, expect, test } from 'vitest'
 import { missingPrograms } from './src/programs.ts'
 
@@ -82,9 +82,6 @@ function findByRegExp(pattern: string, text: string): string | undefined {
   }
   return compiled.exec(text)?.[0] ?? ''
 }
-
-const { RE2 }: { RE2: new (pattern: string, flags: string) => { exec(text: string): readonly string[] | null } } =
-  createRequire(import.meta.url)('re2-wasm')
 
 function findByRe2(pattern: string, text: string): string | undefined {
   try {

@@ -230,6 +230,11 @@ export interface StartDefinition extends BaseDefinition {
   readonly goals: readonly { readonly subject: string; readonly must: number; readonly aim: number }[]
 }
 
+/** Single techniques; the pairs are code, in techniques-sample.ts. */
+export interface TechniquesDefinition extends BaseDefinition {
+  readonly model: 'techniques'
+}
+
 /** Nothing is measured: what fleets take is worked out from what was. */
 export interface FleetDefinition extends BaseDefinition {
   readonly model: 'fleet'
@@ -324,6 +329,7 @@ export type Definition =
   | HuntDefinition
   | LibcDefinition
   | StartDefinition
+  | TechniquesDefinition
   | FleetDefinition
   | WorkersDefinition
   | InspectorDefinition
@@ -367,7 +373,8 @@ export type EvtxReaderName = (typeof EVTX_READERS)[number]
  * `relay` and `relay-native` only pass octets on: the floor of a runtime, by node:net and by Bun's own API.
  * `nginx-gunzip-sub-filter` decompresses in one server, replaces and compresses in another of the same process, because
  * its filter does not decompress for a client that takes gzip. `prexy-record` records every exchange to a disk, without
- * bodies, secrets taken out.
+ * bodies, secrets taken out. `apache-substitute` is Apache with mod_substitute, `haproxy-pass` HAProxy, which rewrites no
+ * bodies, `http-proxy-middleware` that package with its response interceptor.
  */
 export const PROXIES = [
   'nginx-pass',
@@ -377,6 +384,9 @@ export const PROXIES = [
   'prexy-record',
   'relay',
   'relay-native',
+  'apache-substitute',
+  'haproxy-pass',
+  'http-proxy-middleware',
 ] as const
 export type ProxyName = (typeof PROXIES)[number]
 
@@ -400,6 +410,7 @@ const MODEL_FIELDS = {
   workers: ['connections', 'trials', 'most', 'answerRoutes', 'goals'],
   libc: ['tasks', 'threads'],
   start: ['goals'],
+  techniques: [],
   fleet: ['runtime', 'utilization', 'machine', 'scenarios'],
   inspector: ['events', 'plainRows', 'filters', 'live', 'goals'],
 } satisfies { [Model in Definition['model']]: readonly string[] }
@@ -477,6 +488,7 @@ export function parseDefinition(text: string): Definition {
       requireKnown(value.name, [value.runtime], RUNTIMES)
       break
     case 'start':
+    case 'techniques':
     case 'corpus':
     case 'compile':
     case 'sites':

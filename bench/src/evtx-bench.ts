@@ -1,6 +1,5 @@
 /** Readers of Windows event logs: a fresh process per sample, all readers and runtimes in turn, on one core. */
-import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { generateEvents } from '@prexy/testing/evtx-events'
@@ -8,6 +7,7 @@ import { writeEvtx } from '@prexy/testing/evtx-writer'
 import type { EvtxDefinition } from './definition.ts'
 import { ratioName } from './engine-bench.ts'
 import type { EvtxSample } from './evtx-sample.ts'
+import { installPeers } from './peers.ts'
 import { runPinned, type Runtime } from './programs.ts'
 import { currentLoad, type Result } from './record.ts'
 
@@ -21,9 +21,8 @@ export function runEvtxBench(
   runtimes: readonly Runtime[],
   data: string | undefined,
 ): Result[] {
-  const peers = join(root, 'bench/peers')
-  const hasPeers = installPeers(peers)
-  const readers = definition.readers.filter((reader) => hasPeers || reader.startsWith('prexy'))
+  const peers = installPeers(root, '@ts-evtx/core')
+  const readers = definition.readers.filter((reader) => peers !== undefined || reader.startsWith('prexy'))
   const files = data === undefined ? [writeLog(root, definition)] : logsBelow(data)
   const results: Result[] = []
   for (let round = 1; round <= definition.samples; round++) {
@@ -33,7 +32,7 @@ export function runEvtxBench(
       const speeds = new Map<string, number>()
       for (const subject of readers) {
         const load = currentLoad()
-        const args = [SAMPLE, subject, peers, String(definition.secondsPerSample), ...files]
+        const args = [SAMPLE, subject, peers ?? '', String(definition.secondsPerSample), ...files]
         const { megabytesPerSecond, recordsPerSecond } = JSON.parse(runPinned(1, command, args)) as EvtxSample
         speeds.set(subject, recordsPerSecond)
         results.push({ runtime, load, subject, value: megabytesPerSecond, unit: 'MB/s' })
@@ -48,15 +47,6 @@ export function runEvtxBench(
     }
   }
   return results
-}
-
-function installPeers(folder: string): boolean {
-  if (existsSync(join(folder, 'node_modules/@ts-evtx/core'))) return true
-  process.stdout.write('bench: installing @ts-evtx/core into bench/peers (30 MB) ...\n')
-  const npm = spawnSync('npm', ['ci', '--no-audit', '--no-fund'], { cwd: folder, encoding: 'utf8' })
-  if (npm.status === 0) return true
-  process.stdout.write(`bench: @ts-evtx/core is left out: npm ci in bench/peers failed\n${npm.stderr}\n`)
-  return false
 }
 
 function writeLog(root: string, { name, events }: EvtxDefinition): string {

@@ -45,16 +45,23 @@ export class Figures {
     }
   }
 
+  /** What a definition has measured, in the order of the records. */
+  subjects(definition: string): readonly string[] {
+    const prefix = keyOf(definition, '')
+    return [...this.#rows.keys()].filter((key) => key.startsWith(prefix)).map((key) => key.slice(prefix.length))
+  }
+
   /** `runtime`: its name, without the version. Undefined where it was never measured. */
-  find(definition: string, subject: string, runtime: string): Figure | undefined {
+  find(definition: string, subject: string, runtime: string, age: 'newest' | 'oldest' = 'newest'): Figure | undefined {
     const rows = this.#rows.get(keyOf(definition, subject))?.filter((row) => isRuntime(row.runtime, runtime)) ?? []
-    const newest = rows.reduce((time, row) => (row.time > time ? row.time : time), '')
-    const run = rows.filter(({ time }) => time === newest)
+    const times = rows.map(({ time }) => time).toSorted()
+    const wanted = age === 'newest' ? times.at(-1) : times.at(0)
+    const run = rows.filter(({ time }) => time === wanted)
     if (run.length === 0) return undefined
     return {
       value: median(run.map(({ value }) => value)),
       unit: run[0].unit,
-      date: newest.slice(0, 10),
+      date: run[0].time.slice(0, 10),
       load: median(run.map(({ load }) => load)),
     }
   }

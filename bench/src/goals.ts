@@ -79,6 +79,7 @@ function rowsOf(definition: Definition): Row[] {
     case 'msgpack':
     case 'libc':
     case 'fleet':
+    case 'techniques':
       return []
   }
 }

@@ -1,6 +1,7 @@
 /**
  * `npm run bench -- NAME [--record] [--runtimes node,bun] [--samples N] [--data FILE]`; without a name, what there is. A
- * name that ends in `-` stands for all that begin with it. `--docs` writes the figures of the pages in docs anew.
+ * name that ends in `-` stands for all that begin with it. `--docs` writes the figures of the pages in docs anew;
+ * `--quick` measures some of each kind in five minutes and draws a picture.
  */
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -19,11 +20,13 @@ import { runLibcBench } from './libc-bench.ts'
 import { Figures } from './figures.ts'
 import { fleetReport } from './fleet-report.ts'
 import { writeFigures } from './pages.ts'
+import { runQuick } from './quick.ts'
 import { findRuntime, type Runtime } from './programs.ts'
 import { runProxyBench } from './proxy-bench.ts'
 import { runSigmaBench } from './sigma-bench.ts'
 import { runSitesBench } from './sites-bench.ts'
 import { runStartBench } from './start-bench.ts'
+import { runTechniquesBench } from './techniques-bench.ts'
 import { runWorkersBench } from './workers-bench.ts'
 import { runHuntBench } from './hunt-bench.ts'
 import { appendRecord, describeMachine, loadWarning, summarize, type Result } from './record.ts'
@@ -40,11 +43,16 @@ async function main(): Promise<number> {
       samples: { type: 'string' },
       data: { type: 'string' },
       docs: { type: 'boolean' },
+      quick: { type: 'boolean' },
     },
   })
   const definitions = readDefinitions(DEFINITIONS)
   if (values.docs === true) {
     for (const page of writeFigures(ROOT, definitions)) process.stdout.write(`bench: wrote the figures of ${page}\n`)
+    return 0
+  }
+  if (values.quick === true) {
+    await runQuick(ROOT, definitions, join(ROOT, 'docs/images/bench.svg'))
     return 0
   }
   if (positionals.length === 0) {
@@ -131,6 +139,8 @@ async function measure(
       return runLibcBench(ROOT, definition)
     case 'start':
       return await runStartBench(ROOT, definition, runtimes)
+    case 'techniques':
+      return runTechniquesBench(definition, runtimes)
     case 'fleet':
       process.stdout.write(`\n${fleetReport(new Figures(join(ROOT, 'bench/record')), definition)}\n`)
       return []

@@ -7,12 +7,12 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
 /** A page with what stands between `<!-- figures NAME -->` and `<!-- /figures -->` made anew. */
 export function replaceFigures(page: string, tables: ReadonlyMap<string, () => string>): string {
   return page.replace(
-    /(<!-- figures ([\w-]+) -->\n)[^]*?(\n<!-- \/figures -->)/g,
+    /(<!-- figures ([\w-]+) -->\n)[^]*?(<!-- \/figures -->)/g,
     (_, begin: string, name: string, end: string) => {
       const table = tables.get(name)
       if (table === undefined)
         throw new Error(`no figures are called "${name}"; there are ${[...tables.keys()].join(', ')}`)
-      return `${begin}\n${table()}\n${end}`
+      return `${begin}\n${table()}\n\n${end}`
     },
   )
 }

@@ -38,6 +38,8 @@ export function figureTables(
     ['requests', () => requestTable(figures)],
     ['memory', () => memoryTable(figures)],
     ['engine', () => engineTable(figures)],
+    ['techniques', () => techniqueTable(figures)],
+    ['history', () => historyTable(figures)],
     ['fleet', () => (fleet?.model === 'fleet' ? fleetReport(figures, fleet) : 'no fleet is defined')],
   ])
 }
@@ -105,19 +107,44 @@ function memoryTable(figures: Figures): string {
 }
 
 function engineTable(figures: Figures): string {
-  const definitions = [
-    'engine-5-rules',
-    'engine-no-match',
-    'engine-101-literals',
-    'engine-5000-literals',
-    'engine-captures',
-  ]
-  const subjects = ['prexy', 'dfa-loop', 'regexp-replace', 'replacestream', 're2-wasm', 'hyperscan']
+  const definitions = ['engine-5-rules', 'engine-no-match', 'engine-101-literals', 'engine-5000-literals']
+  const subjects = ['prexy', 'dfa-loop', 'regexp-replace', 'hyperscan']
   const rows = definitions.map((definition) => [
     definition,
     ...subjects.map((subject) => shown(figures.find(definition, subject, 'node24'))),
   ])
   return `${markdownTable(['MB/s, Node.js 24', ...subjects], rows)}\n\n${provenance(figures.find('engine-5-rules', 'prexy', 'node24'), 'engine-5-rules')}`
+}
+
+function techniqueTable(figures: Figures): string {
+  const techniques = figures.subjects('techniques').filter((subject) => !/: (?:before|after)$/.test(subject))
+  const rows = techniques.map((technique) => [
+    technique,
+    ...RUNTIMES.map(([runtime]) => shown(figures.find('techniques', technique, runtime))),
+  ])
+  const head = ['times as fast', ...RUNTIMES.map(([, title]) => title)]
+  return `${markdownTable(head, rows)}\n\n${provenance(figures.find('techniques', techniques[0] ?? '', 'node24'), 'techniques')}`
+}
+
+/** Ratios to a peer, which differ less with the load of the machine than the figures do. */
+const HISTORY = [
+  ['engine-5-rules', 'prexy / dfa-loop', 'more'],
+  ['engine-5-rules', 'prexy / hyperscan', 'more'],
+  ['engine-no-match', 'prexy / hyperscan', 'more'],
+  ['proxy-sub-filter', 'prexy / nginx-sub-filter 1024 B', 'less'],
+  ['proxy-sub-filter', 'prexy / nginx-sub-filter 102400 B', 'less'],
+  ['proxy-sub-filter', 'prexy / nginx-sub-filter 1048576 B', 'less'],
+] as const
+
+function historyTable(figures: Figures): string {
+  const rows = HISTORY.map(([definition, subject, better]) => {
+    const cell = (age: 'oldest' | 'newest'): string => {
+      const figure = figures.find(definition, subject, 'node24', age)
+      return figure === undefined ? '-' : `${figure.value.toFixed(2)}x`
+    }
+    return [`${definition}: ${subject} (${better} is better)`, cell('oldest'), cell('newest')]
+  })
+  return markdownTable(['Node.js 24', 'first record', 'newest'], rows)
 }
 
 function byRuntime(figures: Figures, definition: string, subjects: readonly string[]): string {

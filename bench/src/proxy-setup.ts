@@ -1,11 +1,20 @@
 /** An origin (nginx) and the proxies in front of it, each in a process of its own. */
 import { type ChildProcess, execFileSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { get } from 'node:http'
 import { get as getSecurely } from 'node:https'
 import { connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import { pageFor, rulesOf } from './bench-rules.ts'
@@ -13,6 +22,7 @@ import type { BenchRule, ConnectionsDefinition, ProxyDefinition, ProxyName, Prox
 import { findProgram, startPinned, stop, type Runtime } from './programs.ts'
 
 const RELAY = fileURLToPath(new URL('./relay.js', import.meta.url))
+const MIDDLEWARE = fileURLToPath(new URL('./middleware-proxy.js', import.meta.url))
 const START_DEADLINE_MS = 10_000
 /** The unit of /proc/PID/stat on every Linux that Node runs on. */
 const TICKS_PER_SECOND = 100
@@ -91,9 +101,7 @@ export async function startServer(
 ): Promise<RunningServer> {
   const port = await freePort()
   const [command, args] =
-    runtime === undefined
-      ? ['nginx', nginxArgs(setup, port, name)]
-      : [runtime.command, scriptArgs(root, setup, port, name)]
+    runtime === undefined ? nativeCommand(setup, port, name) : [runtime.command, scriptArgs(root, setup, port, name)]
   const child: ChildProcess = startPinned(0, command, args)
   const { pid } = child
   if (pid === undefined) throw new Error(`${command} did not start`)
@@ -113,9 +121,30 @@ export async function startServer(
   }
 }
 
-/** The runtimes that a proxy runs under: none but itself for nginx, and Bun alone for what only Bun has. */
+function isNative(proxy: ProxyName): boolean {
+  return proxy.startsWith('nginx-') || proxy === 'apache-substitute' || proxy === 'haproxy-pass'
+}
+
+/** The program of a proxy that is one by itself, for those that need more than nginx. */
+export function programOf(proxy: ProxyName): string | undefined {
+  if (proxy === 'apache-substitute') return 'apache2'
+  return proxy === 'haproxy-pass' ? 'haproxy' : undefined
+}
+
+function nativeCommand(setup: Setup, port: number, name: ProxyName): [string, string[]] {
+  switch (programOf(name)) {
+    case 'apache2':
+      return ['apache2', apacheArgs(setup, port)]
+    case 'haproxy':
+      return ['haproxy', haproxyArgs(setup, port)]
+    default:
+      return ['nginx', nginxArgs(setup, port, name)]
+  }
+}
+
+/** The runtimes that a proxy runs under: none but itself for a program, and Bun alone for what only Bun has. */
 export function runtimesOf(proxy: ProxyName, runtimes: readonly Runtime[]): readonly (Runtime | undefined)[] {
-  if (proxy.startsWith('nginx-')) return [undefined]
+  if (isNative(proxy)) return [undefined]
   return proxy === 'relay-native' ? runtimes.filter(({ name }) => name === 'bun') : runtimes
 }
 
@@ -185,6 +214,13 @@ function fileName(definition: SetupDefinition, bytes: number): string {
   return `${bytes}.${isText(definition) ? 'html' : 'data'}`
 }
 
+const REPLACING: ReadonlySet<ProxyName> = new Set([
+  'nginx-sub-filter',
+  'nginx-gunzip-sub-filter',
+  'apache-substitute',
+  'http-proxy-middleware',
+])
+
 /** A proxy that answers wrongly is not measured. */
 async function requireRight(definition: SetupDefinition, port: number, bytes: number, name: ProxyName): Promise<void> {
   const path = pagePath(definition, bytes)
@@ -192,7 +228,7 @@ async function requireRight(definition: SetupDefinition, port: number, bytes: nu
   const answer = await ask(port, path, compressed, transportOf(definition) !== 'http')
   const body = compressed ? gunzipSync(answer.body) : answer.body
   let expected = Buffer.from(pageFor(definition.page, definition.rules, bytes)).toString('latin1')
-  const replaces = name.startsWith('prexy') || name === 'nginx-sub-filter' || name === 'nginx-gunzip-sub-filter'
+  const replaces = name.startsWith('prexy') || REPLACING.has(name)
   if (replaces && isText(definition)) {
     for (const rule of rulesOf(definition.rules)) expected = expected.replaceAll(literal(rule), rule.with)
   }
@@ -279,6 +315,65 @@ function nginxArgs({ definition, folder, originPort }: Setup, port: number, name
   return ['-p', folder, '-c', `${name}.conf`, '-e', 'stderr']
 }
 
+/** One process with threads, as the event module has it. Modules lie where Debian puts them, beside the program's folder. */
+function apacheArgs({ definition, folder, originPort }: Setup, port: number): string[] {
+  const program = realpathSync(findProgram('apache2') ?? 'apache2')
+  const modules = join(dirname(dirname(program)), 'lib/apache2/modules')
+  const loaded = ['mpm_event', 'authz_core', 'filter', 'proxy', 'proxy_http', 'substitute']
+  const rules = rulesOf(definition.rules).map((rule) => `    Substitute "s|${literal(rule)}|${rule.with}|nq"`)
+  writeFileSync(
+    join(folder, 'apache.conf'),
+    `${loaded.map((name) => `LoadModule ${name}_module ${modules}/mod_${name}.so`).join('\n')}
+ServerRoot ${folder}
+ServerName localhost
+PidFile ${folder}/apache.pid
+ErrorLog ${folder}/apache-error.log
+LogLevel error
+Listen 127.0.0.1:${port}
+<IfModule mpm_event_module>
+  ServerLimit 1
+  StartServers 1
+  ThreadsPerChild 64
+  MaxRequestWorkers 64
+</IfModule>
+User www-data
+Group www-data
+KeepAlive On
+MaxKeepAliveRequests 0
+KeepAliveTimeout 600
+ProxyPass / http://127.0.0.1:${originPort}/
+<Location />
+    AddOutputFilterByType SUBSTITUTE text/html
+    SubstituteMaxLineLength 20m
+${rules.join('\n')}
+</Location>
+`,
+  )
+  return ['-d', folder, '-f', join(folder, 'apache.conf'), '-DFOREGROUND']
+}
+
+function haproxyArgs({ folder, originPort }: Setup, port: number): string[] {
+  writeFileSync(
+    join(folder, 'haproxy.cfg'),
+    `global
+  nbthread 1
+  maxconn 2000
+defaults
+  mode http
+  timeout connect 5s
+  timeout client 600s
+  timeout server 600s
+  http-reuse always
+frontend clients
+  bind 127.0.0.1:${port}
+  default_backend origin
+backend origin
+  server origin 127.0.0.1:${originPort}
+`,
+  )
+  return ['-f', join(folder, 'haproxy.cfg'), '-db']
+}
+
 export function nginxConfig(name: string, servers: string): string {
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((kind) => `${kind}_temp_path ${name}-${kind};`)
   return `
@@ -303,6 +398,10 @@ http {
 }
 
 function scriptArgs(root: string, { definition, originPort, folder }: Setup, port: number, name: ProxyName): string[] {
+  if (name === 'http-proxy-middleware') {
+    const peers = join(root, 'bench/peers')
+    return [MIDDLEWARE, peers, String(originPort), String(port), JSON.stringify(rulesOf(definition.rules))]
+  }
   if (!name.startsWith('prexy'))
     return [RELAY, String(originPort), String(port), ...(name === 'relay-native' ? ['native'] : [])]
   const entry = join(root, 'apps/prexy/bin/prexy.mjs')

