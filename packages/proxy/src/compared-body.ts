@@ -36,9 +36,9 @@ export class ComparedBody {
 
   /** Octets without content coding, borrowed. */
   text(piece: Uint8Array): void {
-    if (this.#closed) return
+    const { comparison, side, onProgress } = this.#init
+    if (this.#closed || comparison.isDone(side)) return
     this.#run(() => {
-      const { comparison, side, onProgress } = this.#init
       if (this.#rewriter === undefined) comparison.push(side, piece)
       else this.#rewriter.write(piece)
       onProgress()

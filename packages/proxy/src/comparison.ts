@@ -78,7 +78,8 @@ export class Comparison implements PoolClient, UpstreamUser {
         maxDecodedBytes: runtime.limits.maxDecodedBytes,
         onProgress: () => this.#judge(),
         onIdle,
-        onFault: (detail) => this.#finish({ kind: 'failed', detail }),
+        // That ours does not decode is no fault of the other proxy's.
+        onFault: (detail) => (side === 'ours' ? this.skip('coding') : this.#finish({ kind: 'failed', detail })),
       })
     this.#ours = bodyOf('ours', () => {
       this.#waits = false
