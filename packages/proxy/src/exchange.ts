@@ -333,7 +333,8 @@ export class Exchange implements UpstreamUser, PoolClient, RewriteBodyHost, Tunn
   #keepFields(fields: FieldList, route: Route, isRewritable: boolean): void {
     const { request } = this
     const runtime = this.#runtime
-    const isOwn = this.#names === undefined && route.requestHeaders === undefined && this.#upgrade === undefined
+    // Whether a domain rule holds may depend on the path.
+    const isOwn = route.names === undefined && route.requestHeaders === undefined && this.#upgrade === undefined
     if (!isOwn || runtime.trace !== 'pass') return
     const { requestIdField } = runtime
     const requestIdAt = requestIdField === undefined ? -1 : placeOfValue(fields, requestIdField, this.#ownRequestId)

@@ -18,6 +18,8 @@ const ASKED: readonly Asked[] = [
   { target: '/other?x=1' },
   {},
   {},
+  { target: '/other?x=1' },
+  {},
   { method: 'POST', target: '/form', lines: ['Content-Length: 0'] },
   { method: 'POST', target: '/form', lines: ['Content-Length: 0'] },
   { method: 'POST', target: '/form', lines: ['Content-Length: 0'] },
@@ -53,6 +55,15 @@ const SETUPS: readonly [string, Omit<SetupInit, 'script'>][] = [
   ['without rules', {}],
   ['with a rule for pages', { rules: [{ text: 'x-', with: 'y-', types: ['text/html'] }] }],
   ['that maps names', { rules: [{ domain: 'origin.test', to: 'proxy.test', types: ['text/html'] }] }],
+  [
+    'that maps names on some paths',
+    {
+      rules: [
+        { domain: 'origin.test', to: 'proxy.test', paths: ['/other'] },
+        { text: 'x-', with: 'y-' },
+      ],
+    },
+  ],
   ['that keeps Host', { route: { preserveHost: true } }],
   ['with trusted clients', { config: { trustedProxies: ['127.0.0.0/8'], forwarded: 'both' } }],
   ['without identifiers', { config: { requestId: 'off' } }],
