@@ -16,6 +16,7 @@ export interface TakenBatch {
 export type Answer =
   | number
   | 'break'
+  | 'hold'
   | { readonly status: number; readonly body?: object; readonly retryAfter?: string }
 
 export interface ScriptedServer {
