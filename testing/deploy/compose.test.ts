@@ -45,4 +45,4 @@ test('the configuration that it mounts is valid, and its ports are those that ar
     `${configuration.listen}:${configuration.listen}`,
     `127.0.0.1:${configuration.admin.listen.replace('*:', '')}:9901`,
   ])
-})
+}, 60_000)

@@ -1,8 +1,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { collect, runPrexy, startPrexy, waitFor } from './run-prexy.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
 
 const ROWS = ['CPU', 'memory', 'heap', 'allocated', 'collections', 'event loop', 'system']
 

@@ -219,7 +219,7 @@ function verdictOf(findings: readonly Finding[], check: string): string | undefi
   return findings.find((finding) => finding.check === check)?.verdict
 }
 
-describe('the command', () => {
+describe('the command', { timeout: 60_000 }, () => {
   test('a valid configuration and a free port', async () => {
     const { findings } = await doctor('listen: 127.0.0.1:0\nupstream: http://127.0.0.1:9\n')
     expect(verdictOf(findings, 'configuration')).toBe('ok')
