@@ -9,9 +9,12 @@ import { join } from 'node:path'
 import { type Client, createClient } from '@prexy/client/client'
 import { openRecordings, readEvents } from '@prexy/record/segment-reader'
 import type { ApplicationRecord, ExchangeRecord, RecordedEvent } from '@prexy/events/recorded-event'
-import { afterAll, afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openOrigin } from './open-origin.ts'
 import { runPrexy, startPrexy, waitFor } from './run-prexy.ts'
+
+// Several processes are started, and the machine may have other work.
+vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 })
 
 const TOKEN = 'the-token-of-the-listener'
 const EVENTS_TOKEN = 'the-token-of-applications'
@@ -152,7 +155,7 @@ test('a proxy that is killed and started again gets every event once, in order',
   for (let i = 0; i < 100; i++) own.custom(`before ${i}`)
   expect(await own.flush()).toBe(true)
   // What it had taken is on the disk after flushMs.
-  await expect.poll(async () => applications(await recorded()).length, { timeout: 20_000 }).toBe(100)
+  await expect.poll(async () => applications(await recorded()).length, { timeout: 60_000 }).toBe(100)
   const gone = once(first.child, 'exit')
   first.child.kill('SIGKILL')
   await gone
@@ -160,7 +163,7 @@ test('a proxy that is killed and started again gets every event once, in order',
   expect(await own.flush()).toBe(false)
   expect(own.counts).toMatchObject({ sent: 100, waiting: 100 })
   const second = await serve(1)
-  await expect.poll(() => own.counts.waiting, { timeout: 20_000 }).toBe(0)
+  await expect.poll(() => own.counts.waiting, { timeout: 60_000 }).toBe(0)
   own.custom('after')
   await own.flush()
   expect(own.counts).toMatchObject({ sent: 201, dropped: 0, refused: 0 })
