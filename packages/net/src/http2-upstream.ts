@@ -208,11 +208,13 @@ export class Http2UpstreamStream {
     stream.on('response', (_headers: unknown, flags: number, raw: unknown) => {
       const endsResponse = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
       this.#guard(() => handler.onHead(isFields(raw) ? raw : NO_FIELDS, endsResponse))
+      // SECURITY: not before. node:http2 tells of a head with the next tick and of octets at once, so that over TLS, where
+      // many frames come of one call, a body could overtake its head.
+      stream.on('data', (chunk: Uint8Array) => this.#guard(() => handler.onData(chunk)))
     })
     stream.on('trailers', (_headers: unknown, _flags: unknown, raw: unknown) => {
       if (isFields(raw)) this.#responseTrailers = raw
     })
-    stream.on('data', (chunk: Uint8Array) => this.#guard(() => handler.onData(chunk)))
     stream.on('end', () => {
       if (this.#endedWell === true) this.#guard(() => handler.onEnd(this.#responseTrailers))
     })

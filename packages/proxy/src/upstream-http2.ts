@@ -249,7 +249,6 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
   #interims = 0
   #requestDone = false
   #held = false
-  #flush: NodeJS.Immediate | undefined = undefined
   #takenBytes = 0
   #sentAt = 0
   #sent: Uint8Array[] | undefined = []
@@ -371,7 +370,10 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
     if (++this.#interims > this.#over.init.limits.maxInterimResponses) {
       return this.#refuse('more interim responses than maxInterimResponses')
     }
-    this.#user?.onInterim(head)
+    const user = this.#user
+    if (user === undefined) return
+    user.onInterim(head)
+    user.onUpstreamChunkEnd()
   }
 
   onHead(block: FieldList, endsStream: boolean): void {
@@ -383,7 +385,7 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
     this.#expectedBytes = head.body.kind === 'none' ? 0 : head.body.kind === 'length' ? head.body.bytes : undefined
     this.home.onUpstreamAnswered()
     user.onResponseHead(head)
-    this.#flushSoon(user)
+    this.#endChunk(user)
   }
 
   #read(block: FieldList, endsStream: boolean): ResponseHead | undefined {
@@ -399,23 +401,19 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
     this.#heard()
     const user = this.#user
     if (user === undefined) return
+    if (!this.#headDone) return this.#refuse('a body ahead of its head')
     this.#receivedBytes += chunk.length
     if (this.#receivedBytes > (this.#expectedBytes ?? this.#over.init.limits.maxBodyBytes)) {
       return this.#refuse('the body is longer than its Content-Length or maxBodyBytes')
     }
     if (!user.onResponseData(chunk)) this.pause()
-    this.#flushSoon(user)
+    this.#endChunk(user)
   }
 
-  /** PERF: a read brings many frames of 16 KiB; the client is sent what came of them with one write. */
-  #flushSoon(user: UpstreamUser): void {
-    if (this.#user !== user || this.#flush !== undefined) return
-    this.#flush = setImmediate(() => {
-      this.#flush = undefined
-      if (this.#user !== user) return
-      user.onUpstreamChunkEnd()
-      if (this.#user === user && !this.#held) this.#wait('body', this.#over.init.timeouts.upstreamBodyMs)
-    })
+  /** At once, not when more frames have come: a `ResponseSink` is flushed before the event loop goes on. */
+  #endChunk(user: UpstreamUser): void {
+    user.onUpstreamChunkEnd()
+    if (this.#user === user && !this.#held) this.#wait('body', this.#over.init.timeouts.upstreamBodyMs)
   }
 
   onEnd(trailers: FieldList): void {
@@ -490,7 +488,6 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
   #finish(isWhole: boolean): void {
     this.#user = undefined
     this.#timer.release()
-    clearImmediate(this.#flush)
     this.#over.onChannelOver(this, isWhole)
   }
 
