@@ -1,5 +1,5 @@
 /** Where filters are written: completes, and says where one is wrong. */
-import type { JSX, Ref } from 'preact'
+import type { JSX, RefObject } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import type { WorkerClient } from './client.ts'
 import { type Completion, completionsAt, FIELDS, type FilterProblem } from './filter.ts'
@@ -14,7 +14,7 @@ export function FilterBar({
   client: WorkerClient
   filter: string
   problem: FilterProblem | undefined
-  field: Ref<HTMLInputElement>
+  field: RefObject<HTMLInputElement | null>
   onFilter: (filter: string) => void
 }): JSX.Element {
   const [list, setList] = useState<readonly Completion[]>([])
@@ -25,7 +25,7 @@ export function FilterBar({
   const complete = async (text: string, caret: number): Promise<void> => {
     const name = /([a-z]+):[^\s"]*$/i.exec(text.slice(0, caret))?.[1]
     const values = name === undefined ? [] : await client.call('values', name.toLowerCase())
-    setList(completionsAt(text, caret, () => values))
+    if (document.activeElement === field.current) setList(completionsAt(text, caret, () => values))
   }
   const take = ({ start, end, text }: Completion): void => {
     onFilter(filter.slice(0, start) + text + filter.slice(end))
