@@ -12,7 +12,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { ExchangeEvent } from '@prexy/events/exchange'
-import type { UpstreamConfig } from '@prexy/proxy/proxy-config'
+import type { ProxyTimeouts, UpstreamConfig } from '@prexy/proxy/proxy-config'
 import { startProxy } from '@prexy/proxy/start-proxy'
 import { issueCertificate } from '@prexy/testing/issued-certificates'
 import { NGINX_HTTP, NGINX_PREAMBLE, startNginxFile } from '@prexy/testing/nginx'
@@ -126,7 +126,12 @@ const origins: Readonly<Record<string, { start(): Promise<Running>; http2: Upstr
   'h2o by ALPN': { start: h2o, http2: 'alpn', tls: true },
 }
 
-async function proxyTo(port: number, upstream: Partial<UpstreamConfig>, tls: boolean) {
+async function proxyTo(
+  port: number,
+  upstream: Partial<UpstreamConfig>,
+  tls: boolean,
+  timeouts: Partial<ProxyTimeouts> = {},
+) {
   const events: ExchangeEvent[] = []
   const proxy = await startProxy({
     listen: [{ host: '127.0.0.1', port: 0 }],
@@ -140,6 +145,7 @@ async function proxyTo(port: number, upstream: Partial<UpstreamConfig>, tls: boo
         },
       },
     ],
+    timeouts,
     onExchange: (event) => events.push(event),
     onError: (error) => {
       throw error
@@ -236,6 +242,8 @@ describe.skipIf(isBun)('a server of node:http2 over TLS', () => {
       const sessions = new Set<{ close(): void; destroy(): void }>()
       const server = createSecureServer({ ...pair, allowHTTP1: true, maxSessionMemory: 100 })
       server.on('session', (session) => {
+        // One that came with the last connection: the server would wait for it for ever.
+        if (!server.listening) session.destroy()
         sessions.add(session)
         session.on('error', () => {})
         session.on('close', () => sessions.delete(session))
@@ -261,7 +269,8 @@ describe.skipIf(isBun)('a server of node:http2 over TLS', () => {
       return { server, sessions, port: (server.address() as AddressInfo).port }
     }
     let origin = await start(0)
-    await using proxy = await proxyTo(origin.port, { http2: 'alpn' }, true)
+    // Node's session does not always hear of a connection that is lost while it is written to.
+    await using proxy = await proxyTo(origin.port, { http2: 'alpn' }, true, { upstreamPingMs: 1_000 })
     let whole = 0
     let going = true
     const client = async (): Promise<void> => {
@@ -291,7 +300,7 @@ describe.skipIf(isBun)('a server of node:http2 over TLS', () => {
     // What failed was under way on a session that was destroyed, or met a server that was not there.
     const outcomes = new Set(proxy.events.map(({ outcome }) => outcome))
     for (const outcome of outcomes) expect(outcome).toMatch(/^(completed|upstream-(aborted|connect-failed|busy))$/)
-  })
+  }, 180_000)
 
   test('a WebSocket goes by HTTP/1.1, which the same server is offered for it', async () => {
     const server = createSecureServer({ ...pair, allowHTTP1: true })

@@ -123,6 +123,7 @@ export type TimeoutName =
   | 'upstreamHeadersMs'
   | 'upstreamBodyMs'
   | 'upstreamIdleMs'
+  | 'upstreamPingMs'
   | 'tunnelIdleMs'
   | 'drainMs'
 
@@ -539,6 +540,12 @@ const timeoutsSchema: z.ZodType<Timeouts> = z
     upstreamBodyMs: milliseconds
       .exactOptional()
       .describe('How long a response body may stand still; then the response is broken off.'),
+    upstreamPingMs: milliseconds
+      .exactOptional()
+      .describe(
+        'Nothing comes on a connection of HTTP/2 to an upstream that has requests under way; then it is sent a PING, and is ' +
+          'closed if nothing comes for as long again.',
+      ),
     upstreamIdleMs: milliseconds
       .exactOptional()
       .describe('How long an upstream connection is kept for later requests.'),

@@ -313,8 +313,19 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
           autoSelectFamilyAttemptTimeout: CONNECT_ATTEMPT_MS,
           ...(addresses === undefined ? {} : { lookup: addresses.lookup }),
         }
+  let fault: Error | undefined
   const up = (version: HttpVersions[number]): void => {
     if (addresses !== undefined && connection.remoteAddress !== undefined) addresses.prefer(connection.remoteAddress)
+    // HTTP/2 reads and writes below the socket, and would wait for reading to go on for ever.
+    if (version === 'http/1.1') {
+      readOnAfterWriteFault(
+        socket,
+        () => connection.receivedBytes,
+        (error) => {
+          fault ??= error
+        },
+      )
+    }
     try {
       handler.onConnect(version)
     } catch (error) {
@@ -347,14 +358,6 @@ export function connect(options: ConnectOptions, handler: ConnectHandler, onErro
     socket.once('connect', () => up('http/1.1'))
   }
   const connection = new Connection(socket, handler, onError)
-  let fault: Error | undefined
-  readOnAfterWriteFault(
-    socket,
-    () => connection.receivedBytes,
-    (error) => {
-      fault ??= error
-    },
-  )
   socket.on('error', (error) => {
     fault ??= error
   })

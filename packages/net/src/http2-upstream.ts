@@ -152,6 +152,14 @@ export class Http2Upstream {
     )
   }
 
+  /** Asks the server for a sign of life; `onAnswer` tells of it. */
+  ping(onAnswer: () => void): void {
+    if (this.#session.destroyed) return
+    this.#session.ping((error) => {
+      if (error === null) this.#guard(onAnswer)
+    })
+  }
+
   /** Closes the connection, on which no stream is open. */
   close(): void {
     if (this.usable) this.#session.close()

@@ -324,6 +324,11 @@ export interface ProxyTimeouts {
   readonly upstreamBodyMs: number
   /** A kept connection is closed after this, sooner than common origins do (Node: 5 s). */
   readonly upstreamIdleMs: number
+  /**
+   * Nothing comes on a connection of HTTP/2 to an upstream that has requests under way: then it is sent a PING, and is
+   * closed if nothing comes for as long again.
+   */
+  readonly upstreamPingMs: number
   /** Nothing moves in a tunnel (WebSocket), either way; then both connections are closed. */
   readonly tunnelIdleMs: number
 }
@@ -343,6 +348,7 @@ export const DEFAULT_TIMEOUTS: ProxyTimeouts = {
   upstreamHeadersMs: 60_000,
   upstreamBodyMs: 300_000,
   upstreamIdleMs: 4_000,
+  upstreamPingMs: 5_000,
   tunnelIdleMs: 600_000,
 }
 

@@ -64,7 +64,7 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
   readonly connection: Connection
   readonly #init: Http2ConnectionInit
   readonly #timer: Timer
-  #waiting: 'connect' | 'tls' | 'idle' | 'close' | 'nothing' = 'connect'
+  #waiting: 'connect' | 'tls' | 'sign' | 'ping' | 'idle' | 'close' | 'nothing' = 'connect'
   #link: Http2Upstream | undefined = undefined
   readonly #channels = new Set<Http2Channel>()
   #begun = 0
@@ -75,8 +75,8 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
   #left = false
   /** Responses that came whole. */
   served = 0
-  /** When something came from the server; monotonic, milliseconds. */
-  heardAt = 0
+  /** Something came from the server since it was waited for. */
+  #heard = false
 
   constructor(init: Http2ConnectionInit) {
     this.#init = init
@@ -115,7 +115,7 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
 
   /** A stream for one request. */
   open(): UpstreamChannel {
-    if (this.#waiting === 'idle') this.#rest()
+    if (this.#waiting === 'idle') this.#awaitSign()
     const channel = new Http2Channel(this)
     this.#begun++
     this.#channels.add(channel)
@@ -145,11 +145,6 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
     this.#init.home.onHttp2Room(channel)
   }
 
-  /** @internal Nothing came for as long as a response was waited for: no other request should wait for it as well. */
-  onSilence(): void {
-    this.retire()
-  }
-
   onHandshake(): void {
     this.#wait('tls', this.#init.timeouts.upstreamTlsMs)
   }
@@ -172,11 +167,12 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
     home.onHttp2()
     for (const channel of [...this.#channels]) channel.onUp()
     if (this.busy === 0) this.#wait('idle', this.#init.timeouts.upstreamIdleMs)
+    else this.#awaitSign()
     if (this.#retired) this.retire()
   }
 
   onSettings(): void {
-    this.heardAt = performance.now()
+    this.hear()
     this.#init.home.onHttp2Room(undefined)
   }
 
@@ -218,7 +214,21 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
     this.#timer.disarm()
   }
 
-  #wait(waiting: 'tls' | 'idle' | 'close', delayMs: number): void {
+  /**
+   * Requests are under way, and the server owes a sign of life. Also Node may need it: of a connection that is lost while
+   * writing to it, its session does not always hear.
+   */
+  #awaitSign(): void {
+    this.#heard = false
+    this.#wait('sign', this.#init.timeouts.upstreamPingMs)
+  }
+
+  /** @internal Something came from the server. */
+  hear(): void {
+    this.#heard = true
+  }
+
+  #wait(waiting: 'tls' | 'sign' | 'ping' | 'idle' | 'close', delayMs: number): void {
     this.#waiting = waiting
     this.#timer.arm(delayMs)
   }
@@ -227,9 +237,19 @@ export class Http2Connection implements ConnectHandler, Http2UpstreamHandler {
     if (this.#waiting === 'idle') return this.retire()
     if (this.#waiting === 'close') return this.connection.destroy()
     if (this.#waiting === 'nothing') return
+    if (this.#waiting === 'sign' || this.#waiting === 'ping') return this.#onSilence()
     const detail = this.#waiting === 'tls' ? 'upstreamTlsMs passed' : 'upstreamConnectMs passed'
     for (const channel of [...this.#channels]) channel.lose(new ProxyError('E_UPSTREAM_CONNECT_TIMEOUT', { detail }))
     this.connection.destroy()
+  }
+
+  #onSilence(): void {
+    if (this.#heard) return this.#awaitSign()
+    if (this.#waiting === 'ping') {
+      return this.connection.loseTo(new Error('nothing came within upstreamPingMs, not even the answer to a PING'))
+    }
+    this.#link?.ping(() => this.hear())
+    this.#wait('ping', this.#init.timeouts.upstreamPingMs)
   }
 }
 
@@ -250,7 +270,6 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
   #requestDone = false
   #held = false
   #takenBytes = 0
-  #sentAt = 0
   #sent: Uint8Array[] | undefined = []
   #sentBytes = 0
   responseBegun = false
@@ -304,7 +323,6 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
     if (head === undefined || link === undefined) return
     const { method, target, fields, body } = head
     this.#requestDone = body === 'none'
-    this.#sentAt = performance.now()
     const stream = link.request(
       {
         method,
@@ -440,7 +458,7 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
   }
 
   #heard(): void {
-    this.#over.heardAt = performance.now()
+    this.#over.hear()
     this.responseBegun = true
   }
 
@@ -510,7 +528,6 @@ class Http2Channel implements UpstreamChannel, Http2UpstreamStreamHandler {
       return this.#wait('headers', timeouts.upstreamHeadersMs)
     }
     const name = { write: 'upstreamWriteMs', headers: 'upstreamHeadersMs', body: 'upstreamBodyMs' }[this.#waiting]
-    if (this.#over.heardAt < this.#sentAt) this.#over.onSilence()
     stream.cancel()
     this.lose(new ProxyError('E_UPSTREAM_TIMEOUT', { detail: `${name} passed` }))
   }

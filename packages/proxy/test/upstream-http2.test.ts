@@ -336,7 +336,8 @@ describe.skipIf(isBun)('a response', () => {
 
   it('of which nothing more comes for upstreamBodyMs is broken', async () => {
     await using origin = await startFrames(({ send }) => send(head(), part))
-    await using setup = await setUpTo(origin.port, {}, { manualTime: true })
+    const config = { timeouts: { upstreamPingMs: 2 * DEFAULT_TIMEOUTS.upstreamBodyMs } }
+    await using setup = await setUpTo(origin.port, {}, { manualTime: true, config })
     const client = await setup.connect()
     await client.send('GET / HTTP/1.1\r\nHost: a\r\n\r\n')
     // The timer begins when the client was sent what came.
@@ -516,16 +517,31 @@ describe.skipIf(isBun)('connections', () => {
     expect(await setup.event(1)).toMatchObject({ upstreamAttempts: 2 })
   })
 
-  it('on which nothing comes for upstreamHeadersMs serve no other request: 504', async () => {
+  it('that answer no response within upstreamHeadersMs: 504', async () => {
+    let count = 0
+    await using origin = await startFrames(() => void count++)
+    const config = { timeouts: { upstreamPingMs: 2 * DEFAULT_TIMEOUTS.upstreamHeadersMs } }
+    await using setup = await setUpTo(origin.port, {}, { manualTime: true, config })
+    const answer = get(setup)
+    while (count === 0) await new Promise(setImmediate)
+    setup.wheel.advance(DEFAULT_TIMEOUTS.upstreamHeadersMs / setup.wheel.tickMs + 2)
+    expect((await answer).status).toBe(504)
+    expect(await setup.event(1)).toMatchObject({ outcome: 'upstream-timeout', detail: 'upstreamHeadersMs passed' })
+  })
+
+  it('on which nothing comes, not even the answer to a PING, are lost after twice upstreamPingMs', async () => {
     let count = 0
     await using origin = await startFrames(({ send }, stream) => (++count === 1 ? undefined : send(ok(stream, 'ok'))))
     await using setup = await setUpTo(origin.port, {}, { manualTime: true })
-    const first = get(setup)
+    const client = await setup.connect()
+    await client.send(`${post(5)}hello`)
     await setup.reached('request-sent')
     while (count === 0) await new Promise(setImmediate)
-    setup.wheel.advance(DEFAULT_TIMEOUTS.upstreamHeadersMs / setup.wheel.tickMs + 2)
-    expect((await first).status).toBe(504)
-    expect(await setup.event(1)).toMatchObject({ outcome: 'upstream-timeout', detail: 'upstreamHeadersMs passed' })
+    const { tickMs } = setup.wheel
+    // SETTINGS came first.
+    for (let i = 0; i < 3; i++) setup.wheel.advance(DEFAULT_TIMEOUTS.upstreamPingMs / tickMs + 2)
+    expect((await client.readResponse()).status).toBe(502)
+    expect(await setup.event(1)).toMatchObject({ outcome: 'upstream-aborted', detail: expect.stringMatching(/PING/) })
     expect((await get(setup)).status).toBe(200)
   })
 
