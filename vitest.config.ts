@@ -15,5 +15,6 @@ export default defineConfig({
     // Modules as the runtime gives them: vitest's own view of default exports loses zod's `z` under Bun.
     deps: { interopDefault: false },
     testTimeout: 60_000,
+    hookTimeout: 60_000,
   },
 })
