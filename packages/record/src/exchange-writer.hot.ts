@@ -48,12 +48,15 @@ const MAX_MEMO_BYTES = 16_384
 interface Memo {
   /** Raw: names and values, or numbers. */
   readonly lines: (string | number)[]
-  /** End of each line's bytes, at the index of its first part. */
+  /** Where each line's bytes begin, at the index of its first part, and behind the last one where they end. */
   readonly ends: number[]
   bytes: Uint8Array
   /** How often it was not brought up to date for few lines. */
   spared: number
 }
+
+/** Of a part that no line begins with. */
+const NO_LINE = -1
 
 /** So many lines may be others than those that are remembered … */
 const MAX_OTHERS = 3
@@ -463,7 +466,8 @@ export class ExchangeWriter {
     while (at < length) {
       const name = lines[at]
       const isNumber = typeof name === 'number'
-      if (known[at] === name && (isNumber || known[at + 1] === lines[at + 1])) {
+      // What is a value there may be a name here: its bytes are those of a value, and redacted as one.
+      if (known[at] === name && memo.ends[at] >= 0 && (isNumber || known[at + 1] === lines[at + 1])) {
         at += isNumber ? 1 : 2
         continue
       }
@@ -495,11 +499,13 @@ export class ExchangeWriter {
     if (memo.bytes.length < bytes) memo.bytes = new Uint8Array(Math.min(MAX_MEMO_BYTES, 2 * bytes))
     memo.bytes.set(this.#bytes.subarray(base, this.#pos))
     let end = 0
+    let isValue = false
     for (let at = 0; at < lines.length; at++) {
       const part = lines[at]
       memo.lines.push(part)
-      memo.ends.push(end)
+      memo.ends.push(isValue ? NO_LINE : end)
       end = skipPart(memo.bytes, end)
+      isValue = !isValue && typeof part !== 'number'
     }
     memo.ends.push(end)
   }

@@ -277,6 +277,31 @@ test('the writer of exchanges writes what the codec would, whatever came before'
   )
 })
 
+test('a line that begins where another exchange had a value is written for itself', () => {
+  const writer = new ExchangeWriter(new Redactor())
+  const base = ['host', 'h', 'accept', '*/*']
+  const deltas = [
+    [1, 'cookie', 'x-name', 'cookie', 'v=1'],
+    ['x-first', '1', 'x-name', 'cookie', 1],
+    [0, 'x-a', 'authorization', 'authorization', 'Basic eDp5', 1],
+    ['x-a', 'b', 'authorization', 'authorization', 'x', 'y'],
+  ]
+  for (const [at, sent] of deltas.entries()) {
+    const record = exchange(at + 1, {})
+    const parts = {
+      kind: record.kind,
+      event: eventOf(record),
+      request: { minorVersion: 1, status: undefined, fields: base, sent },
+      response: undefined,
+      webSocket: undefined,
+      bodies: undefined,
+    }
+    const octets = writer.write(record.run, record.sequence, parts)
+    const alone = new ExchangeWriter(new Redactor()).write(record.run, record.sequence, parts)
+    expect(decode(octets)).toEqual(decode(alone))
+  }
+})
+
 const MAYBE_US = fc.option(fc.oneof(fc.nat({ max: 1_000 }), fc.constant(2 ** 33)), { nil: undefined, freq: 4 })
 const COUNT = fc.oneof(fc.nat({ max: 300 }), fc.constantFrom(2 ** 32 - 1, 2 ** 32, 2 ** 40))
 const FORM = fc.record({
