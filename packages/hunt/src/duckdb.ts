@@ -16,6 +16,9 @@ import type { EventStore } from './store-hunt.ts'
 /** What DuckDB keeps in memory; what is more goes to the temporary directory. */
 export const DUCKDB_MEMORY = '1GB'
 
+/** Conditions of one query: DuckDB understands long ones as fast as short ones, and each goes through all files. Unit: bytes. */
+export const DUCKDB_QUERY_BYTES = 240_000
+
 /** What of `@duckdb/node-api` is used. */
 interface DuckDbModule {
   readonly DuckDBInstance: {
@@ -89,6 +92,7 @@ function loadModule(requireFrom: string): DuckDbModule {
 class DuckDb implements EventStore {
   readonly dialect: SqlDialect = DUCKDB
   readonly table: string
+  readonly queryBytes: number = DUCKDB_QUERY_BYTES
   readonly #instance: DuckDbInstance
   readonly #connection: DuckDbConnection
   readonly #files: number

@@ -21,6 +21,8 @@ export interface EventStore {
   readonly dialect: SqlDialect
   /** As it stands in a query. */
   readonly table: string
+  /** Conditions of one query, when they are of several rules. Unit: bytes. */
+  readonly queryBytes: number
   /** Throws an {@link EngineError}. Rows are read as they are asked for. */
   select(sql: string, columns: readonly AnswerColumn[]): AsyncIterable<AnswerRow>
   /** For a person, without what is secret. */
@@ -28,11 +30,6 @@ export interface EventStore {
   close(): void
 }
 
-/**
- * Conditions of one query, when they are of several rules. Version 18 of ClickHouse takes time in the square of their length
- * to understand a query, 0.3 s for these; queries that are shorter would go through the events more often. Unit: bytes.
- */
-export const QUERY_BYTES = 12_000
 /**
  * Longest condition of one rule; a longer one is run by our engine. Below what ClickHouse takes by default for a whole query
  * (262,144). Unit: bytes.
@@ -86,7 +83,7 @@ export async function huntInStore(store: EventStore, hunt: StoreHunt): Promise<S
       hunter.keep(detector, `its condition is longer than ${MAX_CONDITION_BYTES} bytes`)
     } else asked.push({ detector, ...found })
   })
-  for (const batch of batchesOf(asked, set, lists)) await hunter.ask(batch, lists)
+  for (const batch of batchesOf(asked, set, lists, store.queryBytes)) await hunter.ask(batch, lists)
   await hunter.runKept()
   return {
     sources: sources.map(({ path, events }) => ({ path, events })),
@@ -112,6 +109,7 @@ function batchesOf(
   asked: readonly AskedDetector[],
   set: RuleSet,
   lists: SqlLists,
+  queryBytes: number,
 ): readonly (readonly AskedDetector[])[] {
   const bySource = new Map<string, AskedDetector[]>()
   for (const one of asked) {
@@ -129,7 +127,7 @@ function batchesOf(
     for (const one of group) {
       let own = Buffer.byteLength(one.condition)
       for (const name of one.lists) if (!seen.has(name)) own += Buffer.byteLength(lists.definition(name)[1]) + 20
-      if (batch.length > 0 && bytes + own > QUERY_BYTES) {
+      if (batch.length > 0 && bytes + own > queryBytes) {
         batches.push(batch)
         batch = []
         bytes = 0
