@@ -4,8 +4,11 @@ import { createServer } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test, vi } from 'vitest'
 import { runPrexy } from './run-prexy.ts'
+
+// Processes of their own, on a machine that does other things.
+vi.setConfig({ testTimeout: 120_000 })
 
 const folder = mkdtempSync(join(tmpdir(), 'prexy-hunt-engine-'))
 afterAll(() => rmSync(folder, { recursive: true }))
